@@ -28,7 +28,7 @@ from humans_sim.anatomy import (
     squared_distance_map,
     voxelise,
 )
-from humans_sim.view.raster.ball_splat import ball_splat, camera_around
+from humans_sim.view.raster import ball_splat, camera_around
 
 
 def timed(call: Callable[[], object]) -> tuple[float, object]:

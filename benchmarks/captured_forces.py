@@ -22,7 +22,7 @@ from rich.table import Table
 import humans_sim as hs
 from humans_sim.analysis.force_comparison import residual_summary
 from humans_sim.analysis.run_motion import RunMotion
-from humans_sim.applications.calibration import calibrate_recordings
+from humans_sim.applications.person import calibrate_recordings
 from humans_sim.observation.markers.filters import zero_phase
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import Reconstruction

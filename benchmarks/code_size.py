@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.applications.example_recording import (
+from humans_sim.applications.example_recordings import (
     HEIGHT,
     MARKER_SET,
     MASS,

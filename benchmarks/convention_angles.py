@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.applications.calibration import calibrate_recordings
+from humans_sim.applications.person import calibrate_recordings
 
 MOVES = 1.0
 """Spread above which the correlation of an angle says something [degrees]."""
@@ -42,7 +42,7 @@ def motion_file(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 def point_angles(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     """Angles that a C3D file stores as points, by our names; NaN where it has none."""
-    from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+    from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
     recorded = ezc3d_module().c3d(str(path))
     labels = recorded["parameters"]["POINT"]["LABELS"]["value"]

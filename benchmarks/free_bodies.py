@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from humans_sim.bodies import BodyState, RigidBodies, of_box
-from humans_sim.bodies.integrators import STEPS
+from humans_sim.bodies.motion import STEPS
 
 RATE = 240.0
 GRAVITY = np.array([0.0, 0.0, -9.81])

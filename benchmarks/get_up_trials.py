@@ -20,12 +20,11 @@ from rich.table import Table
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.applications.robots import rising_walker, walking_robot
+from humans_sim.applications.walk_control import rising_walker, walking_robot
 from humans_sim.control.falls.fall_detector import tilt_of
-from humans_sim.control.falls.rising_walk import RisingWalk
-from humans_sim.control.falls.rising_walker import RiseState
+from humans_sim.control.falls.rising_walker import RiseState, RisingWalk
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.walk import ScheduledCommand
 from humans_sim.results.drawn_shapes import deepest_shape
 
 PERIOD, SPEED = 0.02, 0.06

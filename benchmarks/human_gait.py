@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
+from humans_sim.analysis.footfalls import PERCENT, Stride
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.analysis.strides import PERCENT, Stride
-from humans_sim.applications.calibration import calibrate_recordings
+from humans_sim.applications.person import calibrate_recordings
 from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
 from humans_sim.control.gait.gait_walk import GaitWalk
-from humans_sim.control.gait.normal_gait import normal_angles
+from humans_sim.control.gait.leg_fit import normal_angles
 from humans_sim.models import Model
 from humans_sim.observation.markers.filters import zero_phase
 

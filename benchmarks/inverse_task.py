@@ -19,8 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.control.bip.inverse_task import InverseSolution, InverseTaskFunction
-from humans_sim.control.bip.task import BipTask
+from humans_sim.control.bip.task import BipTask, InverseSolution, InverseTaskFunction
 
 TARGETS, TRIES, SEED = 1000, 3, 1
 RESIDUAL, LIMIT = 1e-10, 1e-3

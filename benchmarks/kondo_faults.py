@@ -34,7 +34,7 @@ from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES
+from humans_sim.kondo.protocol.rcb1 import CHANNELS, DEGREES
 
 SETTINGS = load_robot()
 KNEE, BENT = 15, 35

@@ -29,16 +29,15 @@ from pathlib import Path
 
 from line_trial import RecordedLink, Said
 
+from humans_sim.core.constants import SPEED_STEPS
 from humans_sim.core.errors import HumansError
-from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.kondo.driver.board import ENERGISED, RobotState
 from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import ENERGISED, RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES, FREE
-from humans_sim.kondo.protocol.line_faults import LineFaults
+from humans_sim.kondo.protocol.rcb1 import CHANNELS, DEGREES, FREE
 
 SETTINGS = load_robot()
 LIMITS = SETTINGS.limits

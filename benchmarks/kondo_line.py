@@ -18,8 +18,8 @@ import numpy as np
 from line_trial import LineTrial, emulated_port, try_line
 
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.emulation.emulator import LineFaults
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import NoAnswerError, SerialLink
 
 RATE = 50.0

@@ -21,20 +21,18 @@ import numpy as np
 
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.control.trajectories.joint_path import JointPath
-from humans_sim.kondo import KondoMotion, read_motion
-from humans_sim.kondo.driver.joint_path import MotionPath
+from humans_sim.control.trajectories.joint_trajectory import JointPath
+from humans_sim.kondo.driver.joint_path import MotionPath, StreamError, stream
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.driver.stream import StreamError, stream
 from humans_sim.kondo.driver.walk_stream import walk_stream
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
 from humans_sim.kondo.emulation.simulated_body import BodySettings
 from humans_sim.kondo.emulation.simulated_robot import SimulatedRobot
+from humans_sim.kondo.motion.motion_file import KondoMotion, read_motion
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS, MOTION
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import SerialLink
+from humans_sim.kondo.protocol.rcb1 import CHANNELS, MOTION
 
 PERCENTS = (50, 95, 99, 100)
 CLEARANCE = 2e-3

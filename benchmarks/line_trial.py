@@ -24,10 +24,9 @@ from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.emulator import Emulator, khr1_boards
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults, khr1_boards
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import SerialLink
 
 _START = 60.0
@@ -54,7 +53,7 @@ class LineTrial:
     Attributes:
         given: set points that were commanded.
         delivered: of them, that both boards acknowledged before the next one
-            (:attr:`~humans_sim.kondo.driver.robot_health.Health.delivered`).
+            (:attr:`~humans_sim.kondo.driver.board.Health.delivered`).
         taken: of them, that both boards took before the next one.
         frames: commands that boards took.
         wrong: of them, those that were not said: damaged, and the sum still right.

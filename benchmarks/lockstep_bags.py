@@ -29,8 +29,7 @@ from simulation_interfaces.msg import Result
 from simulation_interfaces.srv import GetEntitiesStates, StepSimulation
 
 from humans_sim.applications.graphs import Graph, read_graph
-from humans_sim.nodes.common.bag_file import bag_content
-from humans_sim.nodes.common.bag_recorder import BagRecorder
+from humans_sim.nodes.common.bag import BagRecorder, bag_content
 
 WALL = {"/diagnostics"}
 """Topics that are about the wall clock."""

@@ -22,8 +22,7 @@ import numpy as np
 
 import humans_sim as hs
 from humans_sim.observation.draft.draft_set import MarkerSetDraft
-from humans_sim.observation.draft.labels import read_labels
-from humans_sim.observation.draft.landmarks import landmarks
+from humans_sim.observation.draft.landmarks import landmarks, read_labels
 from humans_sim.observation.markers.marker_set import load_marker_set, marker_set_names
 from humans_sim.observation.markers.trial import MarkerTrial
 

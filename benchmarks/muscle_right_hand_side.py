@@ -20,12 +20,12 @@ from rich.table import Table
 
 import humans_sim as hs
 from humans_sim.actuation import CompositeActuation, FesMuscles, Stimulator
-from humans_sim.contact.problem.modes import OPEN
+from humans_sim.contact.problem.law import OPEN
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.controller import ControlFunction
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.simulation import Simulation
+from humans_sim.dynamics.system import Chart
 
 STIFFNESS, DAMPING = 2000.0, 20.0
 """Springs and dampers that hold the body [N m/rad, N m s/rad]."""

@@ -33,9 +33,9 @@ def write(folder: Path, arguments: argparse.Namespace) -> None:
     from dataclasses import replace
 
     import humans_sim as hs
-    from humans_sim.models.axes import to_humans
+    from humans_sim.models.points import to_humans
     from humans_sim.observation.markers.synthetic import synthetic_trial
-    from humans_sim.observation.posture.tree import marker_bodies
+    from humans_sim.observation.posture.tree_kernels import marker_bodies
 
     name = arguments.marker_set
     human = hs.load_model("human36")
@@ -50,7 +50,7 @@ def write(folder: Path, arguments: argparse.Namespace) -> None:
             hs.load_marker_set(name, human).markers,
         )
     else:
-        from humans_sim.applications.calibration import calibrate_recordings
+        from humans_sim.applications.person import calibrate_recordings
 
         subject = calibrate_recordings([arguments.static], name).subject
         result = hs.reconstruct(subject.model(), arguments.trial, subject.marker_set())

@@ -41,8 +41,7 @@ from raw_client import CAMERA, cookie_of, load_and_press, packed
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkSettings
-from humans_sim.view.browser.live import LivePage, cruise
-from humans_sim.view.browser.live_walk import LiveWalk
+from humans_sim.view.browser.live import LivePage, LiveWalk, cruise
 
 FULL = "503"
 """Answer where too many watch."""

@@ -28,10 +28,10 @@ from scipy.stats import binomtest
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.applications.robots import walking_robot
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
-from humans_sim.results.sample import Sample
+from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
+from humans_sim.results.records import Sample
 
 ROBOT = "khr1"
 PERIOD = RobotSetup.from_file(ROBOT).sampling_period

@@ -22,12 +22,11 @@ from rich.table import Table
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.applications.robots import walk_servos
-from humans_sim.control.task.joint_limits import JointLimits
-from humans_sim.control.task.whole_body import WholeBody
+from humans_sim.applications.walk_control import walk_servos
+from humans_sim.control.task.whole_body import JointLimits, WholeBody
 from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
 from humans_sim.control.walking.footsteps import FootstepPlanner
-from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
+from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.dynamics.model_system import ModelSystem
 

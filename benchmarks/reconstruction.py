@@ -51,7 +51,7 @@ from humans_sim.observation.markers.synthetic import Motion, synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import calibrate
 from humans_sim.observation.posture.reconstruct import solve_postures
-from humans_sim.observation.posture.settings import SolverSettings
+from humans_sim.observation.search_settings import SolverSettings
 
 try:
     from peers import opensim_markers as peer

@@ -30,7 +30,7 @@ from processes import group_alive
 
 import humans_sim as hs
 from humans_sim.applications.batch.record import Ledger
-from humans_sim.control.trajectories.sway import Sway
+from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.observation.markers import MarkerTrial, write_trc
 
 NOISE = 1e-3

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.applications.example_motions import (
+from humans_sim.applications.example_recordings import (
     HEIGHT,
     MARKER_SET,
     MASS,
@@ -22,19 +22,19 @@ from humans_sim.applications.example_motions import (
     example_markers,
 )
 from humans_sim.applications.retarget import (
+    board_motion,
     captured,
     captured_motion,
+    has_boards,
     retarget_person,
 )
-from humans_sim.applications.retarget_boards import board_motion, has_boards
 from humans_sim.applications.retarget_simulation import (
     RetargetTrial,
     simulate_boards,
     simulate_motion,
 )
 from humans_sim.applications.robot_draft import draft_robot
-from humans_sim.control.retargeting.limbs import SHANK, THIGH
-from humans_sim.control.retargeting.person_motion import PersonMotion
+from humans_sim.control.retargeting.person_motion import SHANK, THIGH, PersonMotion
 
 HEAD = (
     "motion robot player steps time[s] slower speed torque zmp[mm] falls slip[mm] "

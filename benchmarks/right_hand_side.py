@@ -25,11 +25,11 @@ from timing import seconds_per_call
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.contact.problem.modes import OPEN
+from humans_sim.contact.problem.law import OPEN
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.simulation import Simulation
+from humans_sim.dynamics.system import Chart
 
 MODELS = {"khr1": (5.0, 0.05), "human36": (2000.0, 20.0)}
 """What stands, and the springs and dampers that hold it [N m/rad, N m s/rad]."""

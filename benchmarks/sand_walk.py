@@ -15,8 +15,8 @@ import math
 import time
 from dataclasses import replace
 
+from humans_sim.analysis.footfalls import sinkage_lines
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.analysis.sinkage import sinkage_lines
 from humans_sim.applications.scenarios import read_scenario
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.resources import named_file
-from humans_sim.results.contact_table import LINK
+from humans_sim.results.records import LINK
 
 WALKS = ("khr1-walk", "human-walk", "bip-walk")
 STEPS = 1000

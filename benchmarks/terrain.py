@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 import humans_sim as hs
-from humans_sim.contact.geometry.terrain_kernels import surface_distance
+from humans_sim.contact.geometry.mesh_contact_kernels import surface_distance
 
 COUNT = 5000
 WORDS = ("nearest contact", "second contact", "third contact")

@@ -26,8 +26,7 @@ from rich.table import Table
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern
-from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.drive_kernels import DriveTable, table_torques
+from humans_sim.dynamics.actuation_interface import Actuation, DriveTable, table_torques
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.dynamics.control_clock import ControlClock
+from humans_sim.dynamics.controller import ControlClock
 
 WALKS = ("khr1-walk", "human-walk", "bip-walk")
 

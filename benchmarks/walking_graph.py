@@ -24,9 +24,9 @@ import yaml
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
-from humans_sim.applications.robots import walking_robot
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.walk import ScheduledCommand
 
 GRAPH = read_graph("walk")
 VELOCITY = Velocity(0.05, 0.0, 0.0)

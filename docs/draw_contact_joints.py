@@ -12,15 +12,14 @@ import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from humans_sim.contact import (
+from humans_sim.contact.joint.contact_joint import (
     ContactJoint,
-    Ellipsoid,
     JointState,
-    Plane,
-    Sphere,
     contact_velocity,
 )
 from humans_sim.contact.joint.planar_contact import Circle, Ellipse, PlanarContact
+from humans_sim.contact.joint.surface_shapes import Plane, Sphere
+from humans_sim.contact.joint.surfaces import Ellipsoid
 
 ROOT = Path(__file__).parent
 IMAGES = ROOT / "images"

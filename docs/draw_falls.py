@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import humans_sim as hs
-from humans_sim.applications.robots import rising_walker, walking_robot
+from humans_sim.applications.walk_control import rising_walker, walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.walk import ScheduledCommand
 
 IMAGES = Path(__file__).parent / "images"
 BEGIN, END = 3.4, 15.2

@@ -14,13 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import humans_sim as hs
-from humans_sim.control.gait.normal_gait import (
-    ANKLE,
-    HIP,
-    KNEE,
-    PHASE_ENDS,
-    normal_angles,
-)
+from humans_sim.control.gait.leg_fit import ANKLE, HIP, KNEE, PHASE_ENDS, normal_angles
 from humans_sim.observation.markers.filters import zero_phase
 
 IMAGES = Path(__file__).parent / "images"

@@ -19,7 +19,7 @@ from humans_sim.observation.markers.marker_set import (
     marker_set_names,
 )
 from humans_sim.observation.markers.synthetic import marker_positions
-from humans_sim.view.browser.geometry import Solid, solids
+from humans_sim.view.browser.scene_layers import Solid, solids
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = {"r": "#c2571a", "l": "#1f6fb4", "": "#333333"}

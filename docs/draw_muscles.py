@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from humans_sim.actuation import QUADRICEPS, MuscleParameters, Stimulator
-from humans_sim.actuation.command_signal import CommandSignal
+from humans_sim.actuation.muscle import CommandSignal
 from humans_sim.actuation.muscle_bench import simulate_muscle
 
 IMAGES = Path(__file__).parent / "images"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import humans_sim as hs
 from humans_sim.observation.markers.synthetic import swapped, synthetic_trial
-from humans_sim.view.reports.stick_figure import Skeleton
+from humans_sim.view.reports.posture_report import Skeleton
 
 IMAGES = Path(__file__).parent / "images"
 SET = "plug-in-gait"

@@ -13,8 +13,7 @@ from matplotlib.patches import Polygon
 import humans_sim as hs
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking import PatternPoint, WalkPattern
-from humans_sim.control.walking.footsteps import Side
-from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.footsteps import Side, SolePair
 
 IMAGES = Path(__file__).parent / "images"
 COM, ZMP = "C0", "C3"

@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import humans_sim as hs
-from humans_sim.view.plots.wrist_plots import draw_wrist
-from humans_sim.view.raster.wrist_raster import WristRaster, view_of
+from humans_sim.view.reports.wrist_report import draw_wrist
+from humans_sim.view.wrist_raster import WristRaster, view_of
 
 WHOLE = __name__ == "__main__"
 ANGLE, PLACES = (np.radians(20), 5) if WHOLE else (np.radians(3), 2)

@@ -6,7 +6,7 @@ import pinocchio as pin
 from matplotlib.figure import Figure
 
 import humans_sim as hs
-from humans_sim.contact import contact_velocity
+from humans_sim.contact.joint.contact_joint import contact_velocity
 
 RADIUS = 0.1
 SQUARE = ((1, 0), (0, 1), (-1, 0), (0, -1))

@@ -19,10 +19,10 @@ from humans_sim.actuation import Stimulator as Stimulator
 from humans_sim.actuation import simulate_muscle as simulate_muscle
 from humans_sim.actuation.hoist import Hoist as Hoist
 from humans_sim.actuation.hoist import SuspendedActuation as SuspendedActuation
+from humans_sim.actuation.ideal_torque import TorqueLaw as TorqueLaw
 from humans_sim.actuation.robots import RobotSetup as RobotSetup
-from humans_sim.actuation.torque_law import TorqueLaw as TorqueLaw
-from humans_sim.analysis.compare import observe_run as observe_run
-from humans_sim.analysis.foot_phases import foot_phases as foot_phases
+from humans_sim.analysis.footfalls import foot_phases as foot_phases
+from humans_sim.analysis.footfalls import sinkages as sinkages
 from humans_sim.analysis.force_comparison import ForceComparison as ForceComparison
 from humans_sim.analysis.force_comparison import (
     compare_with_plates as compare_with_plates,
@@ -32,7 +32,7 @@ from humans_sim.analysis.inverse_dynamics import InverseDynamics as InverseDynam
 from humans_sim.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from humans_sim.analysis.run_comparison import RunComparison as RunComparison
 from humans_sim.analysis.run_comparison import compare_runs as compare_runs
-from humans_sim.analysis.sinkage import sinkages as sinkages
+from humans_sim.analysis.run_comparison import observe_run as observe_run
 from humans_sim.anatomy import HandMotion as HandMotion
 from humans_sim.anatomy import Ligament as Ligament
 from humans_sim.anatomy import Ligaments as Ligaments
@@ -45,31 +45,31 @@ from humans_sim.anatomy import move_quasistatic as move_quasistatic
 from humans_sim.anatomy import move_wrist as move_wrist
 from humans_sim.applications.batch.batches import plan_batch as plan_batch
 from humans_sim.applications.batch.batches import run_batch as run_batch
-from humans_sim.applications.batch.settings import TrialSettings as TrialSettings
+from humans_sim.applications.batch.sweeps import sweep as sweep
+from humans_sim.applications.batch.trial import TrialSettings as TrialSettings
 from humans_sim.applications.person import Person as Person
 from humans_sim.applications.reconstruction import reconstruct as reconstruct
 from humans_sim.applications.retarget import retarget as retarget
-from humans_sim.applications.robots import rising_walker as rising_walker
-from humans_sim.applications.robots import walking_robot as walking_robot
 from humans_sim.applications.scenarios import read_scenario as read_scenario
-from humans_sim.applications.simulate import simulate as simulate
-from humans_sim.applications.sweep.sweeps import sweep as sweep
+from humans_sim.applications.scenarios import simulate as simulate
+from humans_sim.applications.walk_control import rising_walker as rising_walker
+from humans_sim.applications.walk_control import walking_robot as walking_robot
 from humans_sim.bodies import RigidBodies as RigidBodies
 from humans_sim.contact import Box as Box
-from humans_sim.contact import ContactJoint as ContactJoint
-from humans_sim.contact import Ground as Ground
 from humans_sim.contact import HalfSpace as HalfSpace
-from humans_sim.contact import HeightField as HeightField
-from humans_sim.contact import Plane as Plane
-from humans_sim.contact import Sphere as Sphere
-from humans_sim.contact import Surface as Surface
-from humans_sim.contact import SurfacePoint as SurfacePoint
-from humans_sim.contact import Torus as Torus
-from humans_sim.contact import TriangleMesh as TriangleMesh
+from humans_sim.contact.geometry.ground import Ground as Ground
+from humans_sim.contact.geometry.terrain import HeightField as HeightField
+from humans_sim.contact.geometry.terrain import TriangleMesh as TriangleMesh
+from humans_sim.contact.joint.contact_joint import ContactJoint as ContactJoint
+from humans_sim.contact.joint.surface_shapes import Plane as Plane
+from humans_sim.contact.joint.surface_shapes import Sphere as Sphere
+from humans_sim.contact.joint.surface_shapes import Torus as Torus
+from humans_sim.contact.joint.surfaces import Surface as Surface
+from humans_sim.contact.joint.surfaces import SurfacePoint as SurfacePoint
 from humans_sim.control.bip.control import BipControl as BipControl
-from humans_sim.control.bip.step import StepShape as StepShape
-from humans_sim.control.bip.step import one_step as one_step
 from humans_sim.control.bip.task import BipTask as BipTask
+from humans_sim.control.bip.task import StepShape as StepShape
+from humans_sim.control.bip.task import one_step as one_step
 from humans_sim.control.gait.gait_cycle import GaitCycle as GaitCycle
 from humans_sim.control.gait.gait_cycle import GaitSettings as GaitSettings
 from humans_sim.control.gait.gait_walk import GaitWalk as GaitWalk
@@ -80,17 +80,17 @@ from humans_sim.control.task.task_functions import FramePose as FramePose
 from humans_sim.control.task.task_functions import JointTask as JointTask
 from humans_sim.control.task.task_law import TaskLaw as TaskLaw
 from humans_sim.control.task.whole_body import WholeBody as WholeBody
-from humans_sim.control.trajectories.posture_law import PostureLaw as PostureLaw
-from humans_sim.control.trajectories.traj3 import read_traj3 as read_traj3
-from humans_sim.control.trajectories.traj3 import write_traj3 as write_traj3
+from humans_sim.control.trajectories.motion import PostureLaw as PostureLaw
 from humans_sim.control.trajectories.trajectory import ContactPhase as ContactPhase
 from humans_sim.control.trajectories.trajectory import Trajectory as Trajectory
+from humans_sim.control.trajectories.trajectory import read_traj3 as read_traj3
+from humans_sim.control.trajectories.trajectory import write_traj3 as write_traj3
 from humans_sim.control.walking import Velocity as Velocity
 from humans_sim.control.walking import Walker as Walker
 from humans_sim.control.walking import WalkPattern as WalkPattern
-from humans_sim.control.walking.servo_walk import ScheduledCommand as ScheduledCommand
-from humans_sim.control.walking.servo_walk import ServoWalk as ServoWalk
 from humans_sim.control.walking.settings import WalkSettings as WalkSettings
+from humans_sim.control.walking.walk import ScheduledCommand as ScheduledCommand
+from humans_sim.control.walking.walk import ServoWalk as ServoWalk
 from humans_sim.control.walking.walk import Walk as Walk
 from humans_sim.core.errors import HumansError as HumansError
 from humans_sim.core.version import __version__ as __version__
@@ -102,34 +102,33 @@ from humans_sim.dynamics.controller import ControlState as ControlState
 from humans_sim.dynamics.event_driven.state_equations import (
     StateEquations as StateEquations,
 )
-from humans_sim.dynamics.general_system import GeneralSystem as GeneralSystem
 from humans_sim.dynamics.model_system import ModelSystem as ModelSystem
+from humans_sim.dynamics.problems import GeneralSystem as GeneralSystem
 from humans_sim.dynamics.pushes import Push as Push
 from humans_sim.dynamics.scenes import SceneBody as SceneBody
 from humans_sim.dynamics.scenes import SceneSystem as SceneSystem
+from humans_sim.dynamics.sensor import Sensor as Sensor
+from humans_sim.dynamics.sensor import SignalErrors as SignalErrors
 from humans_sim.dynamics.sensors import FootSensor as FootSensor
 from humans_sim.dynamics.sensors import Imu as Imu
 from humans_sim.dynamics.sensors import JointEncoders as JointEncoders
-from humans_sim.dynamics.sensors import Sensor as Sensor
-from humans_sim.dynamics.sensors import SignalErrors as SignalErrors
 from humans_sim.dynamics.sensors import read_sensors as read_sensors
 from humans_sim.dynamics.simulation import Simulation as Simulation
 from humans_sim.dynamics.surfaces import RollingBody as RollingBody
-from humans_sim.dynamics.surfaces import rolling_bodies as rolling_bodies
-from humans_sim.kondo import KondoMotion as KondoMotion
-from humans_sim.kondo import MotionPlayer as MotionPlayer
 from humans_sim.kondo import PosePlayer as PosePlayer
 from humans_sim.kondo import PoseServo as PoseServo
-from humans_sim.kondo import load_channels as load_channels
-from humans_sim.kondo import read_motion as read_motion
-from humans_sim.kondo import write_motion as write_motion
 from humans_sim.kondo.driver.robot import KondoRobot as KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot as load_robot
 from humans_sim.kondo.emulation.emulator import Emulator as Emulator
+from humans_sim.kondo.motion.channels import load_channels as load_channels
+from humans_sim.kondo.motion.motion_file import KondoMotion as KondoMotion
+from humans_sim.kondo.motion.motion_file import read_motion as read_motion
+from humans_sim.kondo.motion.motion_file import write_motion as write_motion
+from humans_sim.kondo.motion.player import MotionPlayer as MotionPlayer
 from humans_sim.models import Model as Model
 from humans_sim.models import load_model as load_model
-from humans_sim.models.frame_view import FrameView as FrameView
-from humans_sim.models.link_coordinates import LinkCoordinates as LinkCoordinates
+from humans_sim.models.humans_view import FrameView as FrameView
+from humans_sim.models.links import LinkCoordinates as LinkCoordinates
 from humans_sim.observation import BaseObserver as BaseObserver
 from humans_sim.observation.base.feedback import MeasuredState as MeasuredState
 from humans_sim.observation.base.feedback import ObserverFeedback as ObserverFeedback
@@ -138,42 +137,40 @@ from humans_sim.observation.draft.draft_set import draft_marker_set as draft_mar
 from humans_sim.observation.markers import PipelineSettings as PipelineSettings
 from humans_sim.observation.markers import write_c3d as write_c3d
 from humans_sim.observation.markers import write_trc as write_trc
-from humans_sim.observation.markers.force_file import read_force_file as read_force_file
 from humans_sim.observation.markers.force_plate import ForcePlate as ForcePlate
-from humans_sim.observation.markers.ground_reaction import (
-    GroundReaction as GroundReaction,
-)
+from humans_sim.observation.markers.force_plate import GroundReaction as GroundReaction
 from humans_sim.observation.markers.marker_set import MarkerSet as MarkerSet
 from humans_sim.observation.markers.marker_set import load_marker_set as load_marker_set
 from humans_sim.observation.markers.read import read_markers as read_markers
 from humans_sim.observation.markers.synthetic import synthetic_trial as synthetic_trial
+from humans_sim.observation.markers.trc_file import read_force_file as read_force_file
 from humans_sim.observation.markers.trial import MarkerTrial as MarkerTrial
 from humans_sim.observation.posture.calibrate import calibrate as calibrate
-from humans_sim.observation.posture.live import LivePostures as LivePostures
-from humans_sim.observation.posture.osim_file import write_osim as write_osim
-from humans_sim.observation.posture.reconstruction_parameters import (
+from humans_sim.observation.posture.humans_tables import (
     read_reconstruction_parameters as read_reconstruction_parameters,
 )
-from humans_sim.observation.posture.reconstruction_parameters import (
+from humans_sim.observation.posture.humans_tables import (
     write_reconstruction_parameters as write_reconstruction_parameters,
 )
+from humans_sim.observation.posture.live import LivePostures as LivePostures
+from humans_sim.observation.posture.opensim_files import write_osim as write_osim
 from humans_sim.observation.posture.result import Reconstruction as Reconstruction
-from humans_sim.observation.posture.result_file import (
+from humans_sim.observation.posture.result import (
     load_reconstruction as load_reconstruction,
 )
-from humans_sim.observation.posture.settings import SmootherSettings as SmootherSettings
-from humans_sim.observation.posture.settings import SolverSettings as SolverSettings
 from humans_sim.observation.posture.solver import PostureSolver as PostureSolver
 from humans_sim.observation.posture.subject import Subject as Subject
 from humans_sim.observation.posture.subject import load_subject as load_subject
 from humans_sim.observation.posture.verdict import Verdict as Verdict
+from humans_sim.observation.search_settings import SmootherSettings as SmootherSettings
+from humans_sim.observation.search_settings import SolverSettings as SolverSettings
 from humans_sim.results.check import Check as Check
-from humans_sim.results.contact_table import ContactTable as ContactTable
-from humans_sim.results.events import Event as Event
+from humans_sim.results.records import ContactTable as ContactTable
+from humans_sim.results.records import Event as Event
+from humans_sim.results.records import Sample as Sample
+from humans_sim.results.records import Signal as Signal
 from humans_sim.results.run import Run as Run
 from humans_sim.results.run import load_run as load_run
-from humans_sim.results.sample import Sample as Sample
-from humans_sim.results.signal import Signal as Signal
 from humans_sim.soft import DeformableGround as DeformableGround
 from humans_sim.soft import Network as Network
 from humans_sim.soft import NetworkSimulation as NetworkSimulation
@@ -184,6 +181,6 @@ from humans_sim.soft import load_network as load_network
 from humans_sim.soft import stability_report as stability_report
 from humans_sim.view.film.animation import animate as animate
 from humans_sim.view.reports.report import write_report
-from humans_sim.view.scene_files.scene_file import export_model as export_model
+from humans_sim.view.scene_files.scenes import export_model as export_model
 
 report = write_report

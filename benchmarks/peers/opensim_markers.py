@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 import humans_sim as hs
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.tree import Tree, marker_bodies
+from humans_sim.observation.posture.tree_kernels import Tree, marker_bodies
 
 VERSION: str = opensim.GetVersion()
 _MASS = 1e-3

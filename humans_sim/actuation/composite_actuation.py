@@ -10,8 +10,7 @@ import numpy as np
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.results.events import Event
-from humans_sim.results.signal import Signal
+from humans_sim.results.records import Event, Signal
 
 
 class CompositeActuation(Actuation):

@@ -27,8 +27,7 @@ from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.models import Model
-from humans_sim.results.events import Event
-from humans_sim.results.signal import Signal
+from humans_sim.results.records import Event, Signal
 
 CABLE_TAUT = "cable_taut"
 CABLE_SLACK = "cable_slack"

@@ -10,22 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from humans_sim.actuation.command_signal import (
+from humans_sim.actuation.muscle import (
+    GUARD,
     RELAXED,
     CommandClocks,
     CommandSignal,
-    command_sizes,
-    command_value,
-)
-from humans_sim.actuation.muscle import (
-    GUARD,
     ContractilePart,
     MuscleError,
     MuscleParameters,
+    Stimulator,
+    command_sizes,
+    command_value,
     contraction,
     parallel_spring,
 )
-from humans_sim.actuation.recruitment import Stimulator
 from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ParameterError
 

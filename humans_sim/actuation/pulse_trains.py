@@ -13,7 +13,7 @@ import numpy as np
 from humans_sim.actuation.delayed_actuation import numbers
 from humans_sim.actuation.fes_muscles import FesMuscles
 from humans_sim.core.errors import ParameterError
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event
 
 SHORTEST_PERIOD = 1e-3
 """Least time between two pulses of a train [s], assumed: stimulators reach 10 ms."""

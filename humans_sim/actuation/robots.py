@@ -7,7 +7,7 @@ same everywhere; what they are given explicitly takes the place of a number.
 
 This is the lowest layer that knows servos and simulations: the emulated boards
 (:mod:`humans_sim.kondo.emulation`) stand below the applications and use it, too. The
-same robot with its walk is :mod:`humans_sim.applications.robots`.
+same robot with its walk is :mod:`humans_sim.applications.walk_control`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.actuation.robot_files import (
+from humans_sim.actuation.servo import Servo
+from humans_sim.actuation.servo_set import (
+    SERVO,
+    ServoNumbers,
+    ServoSet,
     has_robot_file,
     read_robot_file,
+    robot_file,
     robot_of,
 )
-from humans_sim.actuation.servo import Servo
-from humans_sim.actuation.servo_numbers import SERVO, ServoNumbers
-from humans_sim.actuation.servo_set import ServoSet, robot_file
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation

@@ -24,7 +24,7 @@ from humans_sim.core.errors import ConfigurationError
 from humans_sim.core.roots import first_root
 from humans_sim.dynamics.integrators import Dop853, InitialValueProblem
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event
 
 _RTOL, _ATOL = 1e-9, 1e-9
 _SAME = 1e-13

@@ -35,16 +35,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.actuation.servo_set import ServoSet
-from humans_sim.actuation.state import ActuatorState, CommandKind
+from humans_sim.actuation.delayed_actuation import (
+    ActuatorState,
+    CommandKind,
+    DelayedActuation,
+    StateSignal,
+)
+from humans_sim.actuation.servo_set import ServoNumbers, ServoSet
+from humans_sim.core.constants import SPEED_STEPS
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
-from humans_sim.core.servo_speeds import SPEED_STEPS
-from humans_sim.dynamics.drive_kernels import DriveTable, drive_torques, pull
+from humans_sim.dynamics.actuation_interface import DriveTable, drive_torques, pull
 from humans_sim.models import Model
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event
 
 GEAR_ENGAGED = "gear_engaged"
 GEAR_FREE = "gear_free"

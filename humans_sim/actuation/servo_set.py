@@ -1,23 +1,235 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servos of a robot: numbers for all of them, and for joints that have others.
+r"""The servos of a robot: numbers for all of them, and for joints that have others.
 
 A robot of the package has them in its file of ``config/robots``; one of a URDF in the
 section ``servo`` of ``robot.robot.yaml`` beside it, or as its limits suggest.
+
+Numbers of a position servo.
+
+Servos that a robot may have, from what its URDF says and what it has to carry.
+
+Torque and speed are the URDF's effort and velocity limits. Gains are not in a URDF. On
+one foot a hip of the gain k gives way by :math:`m g w / k`, w half the distance of the
+feet, which takes the centre of mass of height h sideways by :math:`m g w h / k`: that
+shall be no more than the share :data:`SAG` of half the sole's width. The robots of
+the package walk with shares of 0.13 and 0.15. Other joints carry their own part of the
+robot: it shall swing at :data:`PACE`, and hang by no more than an eighth of a radian.
+The lag, damping over gain, is :data:`LAG`.
+
+Gains of servos from what their joints carry, and their step responses.
+
+With the base held, the inertia J that a servo turns is that of all it carries plus its
+rotor's. A bandwidth :math:`\omega` and a damping ratio :math:`\zeta` then give
+
+.. math:: k_p = J \omega^2, \qquad k_d = 2 \zeta \omega J.
+
+A step response is that of one joint alone, without gravity, with the torque and speed
+of its servo: what a bench test shows.
+
+The files of ``config/robots``: how the robots of the package are simulated.
+
+A file is named after its model. Servos read their numbers there
+(:class:`~humans_sim.actuation.servo_set.ServoNumbers`), the assembly of a whole
+robot the rest (:class:`~humans_sim.actuation.robots.RobotSetup`).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from humans_sim.actuation.robot_files import read_robot_file, robot_of
-from humans_sim.actuation.servo_numbers import SERVO, ServoNumbers
-from humans_sim.actuation.servo_proposal import proposed_servos
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
+from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.dynamics.actuation_interface import pull
 from humans_sim.models import Model
+from humans_sim.models.legs import corner_places, leg_chains
+
+SERVO = "servo"
+"""Key of the numbers in a file of ``config/robots``."""
+_POSITIVE = ("stall_torque", "no_load_speed", "speed", "coulomb_speed")
+
+
+@dataclass(frozen=True)
+class ServoNumbers:
+    """What a :class:`~humans_sim.actuation.Servo` is like.
+
+    The defaults are for models of which nothing is known: a small hobby servo
+    with torque and speed of the KRS-784ICS as commonly quoted (0.85 N m, 60 degrees in
+    0.168 s). No data sheet gives the others; they are assumed, of the size that small
+    geared servos have. The damping is that of a servo which knows the speed of its set
+    point.
+
+    Attributes:
+        gain: torque for an error of one radian [N m/rad].
+        damping: torque for a speed error [N m s/rad].
+        stall_torque: largest torque at rest [N m].
+        no_load_speed: speed at which no torque is left [rad/s].
+        speed: how fast the set point runs to the command, at most [rad/s].
+        dead_band: error that the servo does not see [rad].
+        viscous: friction of the gear [N m s/rad].
+        coulomb: friction of the gear [N m].
+        coulomb_speed: speed at which that friction is three quarters there [rad/s].
+        rotor_inertia: of the rotor, at the joint [kg m^2].
+        play: width of the gap between motor and joint [rad].
+    """
+
+    gain: float = 22.0
+    damping: float = 0.5
+    stall_torque: float = 0.85
+    no_load_speed: float = 6.23
+    speed: float = 6.23
+    dead_band: float = 0.0
+    viscous: float = 0.002
+    coulomb: float = 0.01
+    coulomb_speed: float = 0.05
+    rotor_inertia: float = 1.5e-3
+    play: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning.
+
+        Raises:
+            ParameterError: one is below zero, or zero where it may not be.
+        """
+        for name, value in vars(self).items():
+            if not (math.isfinite(value) and value >= 0):
+                raise ParameterError(f"{name} must be 0 or more, not {value}")
+            if name in _POSITIVE and value == 0:
+                raise ParameterError(f"{name} must be above zero")
+        if self.play and not self.damping:
+            raise ParameterError("a servo with play needs a damping above zero")
+
+    @property
+    def lag(self) -> float:
+        """Time by which a joint follows positions that come without a speed [s].
+
+        Raises:
+            ParameterError: the gain is zero: nothing follows.
+        """
+        if self.gain == 0.0:
+            raise ParameterError("servos that follow positions need a gain above zero")
+        return self.damping / self.gain
+
+
+SAG = 0.14
+"""Of half a sole's width, that the centre of mass goes sideways on one foot."""
+STIFF = 8.0
+"""Least gain over the torque that one radian of tilt asks for."""
+PACE = 35.0
+"""Of a joint's own part of the robot on its servo [rad/s]."""
+LAG = 0.02
+"""Damping over gain [s]."""
+ROTOR = 0.003
+"""Inertia of a rotor, at the joint, over what it carries."""
+_STEP = 1e-3
+"""Time step at which a damped rotor must not rattle [s]."""
+
+
+def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
+    """Numbers of a servo for every joint that has an effort and a velocity limit.
+
+    Empty for models without two soles, which no servo has to hold upright.
+
+    Args:
+        model: a robot, with the limits of its URDF.
+    """
+    if len(model.soles) != 2:
+        return {}
+    q = model.standing(np.clip(0.0, model.lower_limits, model.upper_limits))
+    height = float(model.com(q)[2])
+    gravity = float(np.linalg.norm(model.pin.gravity.linear))
+    weight = model.mass * gravity
+    feet = [
+        int(model.pin.frames[model.pin.getFrameId(sole.name)].parentJoint)
+        for sole in model.soles
+    ]
+    sag = _half_distance(model, q) / (SAG * _narrow(model))
+    holding = weight * height * max(STIFF, sag)
+    legs = {joint for chain in leg_chains(model, *feet) for joint in chain}
+    inertia = np.diag(model.inertia(q))[6:]
+    data = model.data()
+    pin.centerOfMass(model.pin, data, q)
+    servos = {}
+    for j, name in enumerate(model.joint_names):
+        joint = int(model.pin.getJointId(name))
+        effort = float(model.pin.effortLimit[6 + j])
+        speed = float(model.pin.velocityLimit[6 + j])
+        if not (0 < effort < math.inf and 0 < speed < math.inf):
+            continue
+        if joint in legs:
+            gain, carried = holding, model.mass * height**2
+        else:
+            hangs = (
+                float(data.mass[joint])
+                * gravity
+                * float(np.linalg.norm(data.com[joint]))
+            )
+            carried = float(inertia[j])
+            gain = max(carried * PACE**2, STIFF * hangs)
+        damping = LAG * gain
+        servos[name] = ServoNumbers(
+            gain=gain,
+            damping=damping,
+            stall_torque=effort,
+            no_load_speed=speed,
+            speed=speed,
+            viscous=0.0,
+            coulomb=0.0,
+            rotor_inertia=max(ROTOR * carried, _STEP * damping),
+        )
+    return servos
+
+
+def _half_distance(model: Model, q: np.ndarray) -> float:
+    """Half the distance of the soles [m]."""
+    places = [model.frame_pose(q, sole.name).translation for sole in model.soles]
+    return 0.5 * float(np.linalg.norm((places[0] - places[1])[:2]))
+
+
+def _narrow(model: Model) -> float:
+    """Half the width of the narrower sole [m]."""
+    corners = [corner_places(model, sole) for sole in model.soles]
+    return 0.5 * min(float(np.ptp(places[:, 1])) for places in corners)
+
+
+FOLDER = "robots"
+"""Of ``config``."""
+
+
+def has_robot_file(model: Model) -> bool:
+    """Whether a file of the package says how a model is simulated."""
+    return model.name in resource_names(FOLDER)
+
+
+def robot_of(model: Model, otherwise: str = "") -> str:
+    """Name of the robot whose file describes a model; empty where there is none.
+
+    Args:
+        model: the model.
+        otherwise: robot whose file is taken where the model has none.
+    """
+    return model.name if has_robot_file(model) else otherwise
+
+
+def read_robot_file(name: Path | str) -> YamlValue:
+    """A file of the package by its name, or one's own by its path.
+
+    Raises:
+        ModelFileError: the file is malformed; with file and line.
+        ParameterError: the package has no such robot.
+    """
+    return read_yaml(named_file(FOLDER, str(name), "robot"))
+
 
 JOINTS = "joints"
 """Key of joints with servos of their own, in a section of servos."""
@@ -116,3 +328,151 @@ def _numbers(
         return replace(common, **changes)
     except ParameterError as error:
         raise section.error(str(error)) from None
+
+
+STEP = math.radians(5.0)
+"""Of a command, by default [rad]."""
+_FINE = 2e-5
+"""Time step of a response [s]."""
+
+
+class StepResponse(NamedTuple):
+    """What a joint does when its command jumps.
+
+    Attributes:
+        times: (n,) [s].
+        angles: share of the step (n,).
+        rise_time: from a tenth to nine tenths of the step; infinite where it does not
+            come so far [s].
+        overshoot: beyond the step, as a share of it.
+        limited: share of the rise in which the servo had no more torque to give.
+    """
+
+    times: np.ndarray
+    angles: np.ndarray
+    rise_time: float
+    overshoot: float
+    limited: float
+
+
+def reflected_inertias(model: Model, joints: np.ndarray | None = None) -> np.ndarray:
+    """Inertia of all that each joint carries, the base held (njoints,) [kg m^2].
+
+    Args:
+        model: the robot.
+        joints: angles; zero, as far as the limits allow it, unless given.
+    """
+    if joints is None:
+        joints = np.clip(0.0, model.lower_limits, model.upper_limits)
+    return np.array(np.diag(model.inertia(model.standing(joints)))[6:])
+
+
+def tuned_servos(
+    model: Model, bandwidth: float, ratio: float = 0.7
+) -> dict[str, ServoNumbers]:
+    """The servos of a robot with gains for a bandwidth.
+
+    Args:
+        model: the robot.
+        bandwidth: of each joint on its servo [rad/s].
+        ratio: damping ratio; 1 is critical.
+
+    Raises:
+        ParameterError: one of them is not above zero.
+    """
+    if not (math.isfinite(bandwidth) and bandwidth > 0):
+        raise ParameterError(f"the bandwidth must be above zero, not {bandwidth}")
+    if not (math.isfinite(ratio) and ratio > 0):
+        raise ParameterError(f"the damping ratio must be above zero, not {ratio}")
+    own, tuned = ServoSet.of_model(model), {}
+    for name, carried in zip(model.joint_names, reflected_inertias(model), strict=True):
+        numbers = own.of_joint(name)
+        inertia = float(carried) + numbers.rotor_inertia
+        tuned[name] = replace(
+            numbers,
+            gain=inertia * bandwidth**2,
+            damping=2.0 * ratio * bandwidth * inertia,
+        )
+    return tuned
+
+
+def step_response(
+    numbers: ServoNumbers, inertia: float, step: float = STEP, duration: float = 0.5
+) -> StepResponse:
+    """The response of a joint that its servo turns alone.
+
+    Args:
+        numbers: of the servo; its rotor adds to the inertia.
+        inertia: that the joint carries [kg m^2].
+        step: of the command, without a limit of its speed [rad].
+        duration: [s].
+
+    Raises:
+        ParameterError: the inertia, the step or the duration is not above zero.
+    """
+    for word, value in (("inertia", inertia), ("step", step), ("duration", duration)):
+        if not (math.isfinite(value) and value > 0):
+            raise ParameterError(f"{word} must be above zero, not {value}")
+    parameters = np.array(
+        [
+            numbers.gain,
+            numbers.damping,
+            numbers.stall_torque,
+            numbers.no_load_speed,
+            numbers.dead_band,
+            numbers.viscous,
+            numbers.coulomb,
+            numbers.coulomb_speed,
+        ]
+    )
+    # Stiff servos of light joints need finer steps.
+    whole = inertia + numbers.rotor_inertia
+    slope = numbers.damping + numbers.viscous + numbers.coulomb / numbers.coulomb_speed
+    fastest = slope / whole + math.sqrt(numbers.gain / whole)
+    parts = max(1, math.ceil(_FINE * fastest / 0.05))
+    count = math.ceil(duration / 1e-3)
+    SAMPLES.check("a servo's response", 50 * parts, count)
+    angles, strained = _respond(
+        parameters, whole, step, _FINE / parts, 50 * parts, count
+    )
+    shares, times = angles / step, 1e-3 * np.arange(count + 1)
+    low, high = (_first(times, shares, level) for level in (0.1, 0.9))
+    rising = times <= (high if math.isfinite(high) else duration)
+    return StepResponse(
+        times,
+        shares,
+        high - low if math.isfinite(high) else math.inf,
+        max(0.0, float(shares.max()) - 1.0),
+        float(strained[rising].mean()),
+    )
+
+
+def _first(times: np.ndarray, shares: np.ndarray, level: float) -> float:
+    """When a level is first reached, linear between samples; infinite: never."""
+    above = np.flatnonzero(shares >= level)
+    if not above.size:
+        return math.inf
+    n = int(above[0])
+    if n == 0:
+        return 0.0
+    part = (level - shares[n - 1]) / (shares[n] - shares[n - 1])
+    return float(times[n - 1] + part * (times[n] - times[n - 1]))
+
+
+@kernel
+def _respond(parameters, inertia, step, fine, parts, count):
+    """Angles at every millisecond, and whether the torque was limited there."""
+    viscous, coulomb, slow = parameters[5], parameters[6], parameters[7]
+    angles, strained = np.zeros(count + 1), np.zeros(count + 1)
+    angle = speed = 0.0
+    for n in range(count):
+        for _ in range(parts):
+            demand, torque = pull(step, 0.0, angle, speed, parameters)
+            if demand != torque:
+                strained[n] = 1.0
+            torque -= viscous * speed + coulomb * np.tanh(speed / slow)
+            speed += fine * torque / inertia
+            angle += fine * speed
+        angles[n + 1] = angle
+    strained[count] = strained[count - 1]
+    return angles, strained

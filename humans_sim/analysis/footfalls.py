@@ -5,6 +5,10 @@ Feet rattle: a sole that lands may leave the ground again for some hundredths of
 second, by less than a millimetre, and a swinging one may scrape. A swing is a stretch
 without load that is long enough and lifts the foot; whatever is shorter or lower
 belongs to the stance around it.
+
+Heel, all, toe: what a model on sphere feet stands on, from the events of a run. How
+deep the feet of a biped sank into a ground that gives way. Strides of a reconstructed
+walk: from a heel strike to the next of the same foot.
 """
 
 from __future__ import annotations
@@ -12,13 +16,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
+from scipy.signal import find_peaks
 
 from humans_sim.analysis.run_motion import FREE, LOADED, RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Footprint, Side
-from humans_sim.models.soles import load_tags, sole_named, tag_of
-from humans_sim.results.events import CONTACT_CLOSED
+from humans_sim.core.errors import ParameterError
+from humans_sim.models.legs import load_tags, sole_named, support_tags, tag_of
+from humans_sim.models.model import Model
+from humans_sim.results.records import CONTACT_CLOSED, CONTACT_OPENED
+from humans_sim.results.run import Run
 
 SHORTEST_SWING = 0.1
 """A sole that is free for less than this rattles [s]."""
@@ -219,3 +230,221 @@ def stretches(on: np.ndarray) -> list[tuple[int, int]]:
     edges = np.diff(np.concatenate([[False], on, [False]]).astype(int))
     firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return [(int(a), int(b) - 1) for a, b in zip(firsts, ends, strict=True)]
+
+
+AIR, HEEL, ALL, TOE = "air", "heel", "all", "toe"
+_HEEL, _FORE = "_heel", ("_fore_left", "_fore_right")
+
+
+class FootPhase(NamedTuple):
+    """A time in which the same end of the feet stands.
+
+    Attributes:
+        start: [s].
+        end: [s]; the start, where an impact closes one end and opens the other.
+        word: ``air``, ``heel``, ``all`` (balls of both ends) or ``toe``.
+    """
+
+    start: float
+    end: float
+    word: str
+
+
+def foot_phases(run: Run, sole: str | None = None) -> list[FootPhase]:
+    """The phases of a run on sphere feet, at the exact times of its events.
+
+    Args:
+        run: of a simulation with ``contact_geometry="spheres"``.
+        sole: one of the soles; all of them together unless given.
+    """
+    balls = {
+        name: _end(name)
+        for name in run.table.names
+        if _end(name) and name.startswith("" if sole is None else f"{sole}_")
+    }
+    if not balls:
+        of = "" if sole is None else f" of '{sole}'"
+        raise ParameterError(
+            f"the run has no sphere feet{of}: simulate with contact_geometry='spheres'"
+        )
+    shut: set[str] = set()
+    changes = [(float(run.t[0]), AIR)]
+    moves = [
+        event
+        for event in run.events
+        if event.subject in balls and event.kind in (CONTACT_CLOSED, CONTACT_OPENED)
+    ]
+    for time, together in groupby(moves, key=lambda event: event.time):
+        touched = set(shut)
+        for event in together:
+            if event.kind == CONTACT_CLOSED:
+                shut.add(event.subject)
+                touched.add(event.subject)
+            else:
+                shut.discard(event.subject)
+        # In an impact both ends stand for a moment.
+        changes += [(time, _word(touched, balls)), (time, _word(shut, balls))]
+    kept = [changes[0]]
+    for time, word in changes[1:]:
+        if word != kept[-1][1]:
+            kept.append((time, word))
+    if len(kept) > 1 and kept[1][0] == kept[0][0]:
+        kept = kept[1:]
+    ends = [time for time, _ in kept[1:]] + [float(run.t[-1])]
+    return [FootPhase(t, end, w) for (t, w), end in zip(kept, ends, strict=True)]
+
+
+def _end(name: str) -> str:
+    """Which end of a foot a contact belongs to; nothing for other contacts."""
+    tag = tag_of(name)
+    if tag.endswith(_HEEL):
+        return HEEL
+    return TOE if tag.endswith(_FORE) else ""
+
+
+def _word(shut: set[str], balls: dict[str, str]) -> str:
+    ends = {balls[name] for name in shut}
+    if len(ends) > 1:
+        return ALL
+    return ends.pop() if ends else AIR
+
+
+@dataclass(frozen=True)
+class Sinkage:
+    """One stance.
+
+    Attributes:
+        sole: frame of the sole.
+        start: when it began to carry load [s].
+        depth: of the lowest point of the sole below the ground at rest, the largest
+            in the stance [m].
+    """
+
+    sole: str
+    start: float
+    depth: float
+
+
+def sinkages(run: Run) -> tuple[Sinkage, ...]:
+    """How deep the soles sank in each stance, in the order of time.
+
+    Empty for a run on rigid ground; errors as of :meth:`RunMotion.of_run`.
+    """
+    surface = run.info.get("surface")
+    if surface is None:
+        return ()
+    motion = RunMotion.of_run(run)
+    rest = float(surface["origin"][2])
+    lift = LEAST_LIFT * abs(float(motion.base_height[0]))
+    sunk = []
+    for sole in motion.soles:
+        lowest = sole.points[:, :, 2].min(axis=1)
+        stood = stances(motion.run.t, sole.load, sole.height, motion.weight, lift)
+        sunk += [
+            Sinkage(
+                sole.name,
+                float(motion.run.t[s.first]),
+                rest - float(lowest[s.first : s.last + 1].min()),
+            )
+            for s in stood
+        ]
+    return tuple(sorted(sunk, key=lambda stance: stance.start))
+
+
+def sinkage_lines(run: Run) -> list[str]:
+    """The same as lines for people."""
+    stood = sinkages(run)
+    if not stood:
+        return []
+    depths = ", ".join(f"{1e3 * stance.depth:.1f}" for stance in stood)
+    name = run.info["surface"]["name"]
+    return [f"sinkage into {name} in each stance: {depths} mm"]
+
+
+SWING = 0.15
+"""A heel that swings less than this against the pelvis does not walk [m]."""
+SHORTEST, LONGEST = 0.4, 3.0
+"""Times a stride may take [s]."""
+PERCENT = np.linspace(0.0, 100.0, 101)
+"""Points of a stride at which curves are compared [%]."""
+
+
+@dataclass(frozen=True)
+class Stride:
+    """From a heel strike to the next.
+
+    Attributes:
+        side: ``l`` or ``r``.
+        start: time of the first strike [s].
+        end: time of the second [s].
+    """
+
+    side: str
+    start: float
+    end: float
+
+    def curve(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """A curve over the stride, at each of :data:`PERCENT`."""
+        times = self.start + (self.end - self.start) * PERCENT / 100
+        resampled: np.ndarray = np.interp(times, t, values)
+        return resampled
+
+
+def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ...]:
+    """Strides of a motion, in the order of their starts.
+
+    A heel strikes where it is furthest ahead of the pelvis (Zeni, Richards and
+    Higginson 2008): this needs no force plate, and holds on treadmills too.
+
+    Args:
+        model: with soles; the heel is the rearmost contact of each.
+        t: times (n,) [s].
+        q: configurations (n, nq).
+    """
+    if len(t) < 3:
+        return ()
+    rate = (len(t) - 1) / float(t[-1] - t[0])
+    strides = []
+    for sole in model.soles:
+        ahead = _ahead(model, q, _heel(model, support_tags(sole)))
+        apart = max(1, math.floor(SHORTEST * rate))
+        rows, _ = find_peaks(ahead, prominence=SWING, distance=apart)
+        strikes = [_summit(t, ahead, row) for row in rows]
+        strides += [
+            Stride(sole.name[:1], start, end)
+            for start, end in zip(strikes[:-1], strikes[1:], strict=True)
+            if SHORTEST <= end - start <= LONGEST
+        ]
+    return tuple(sorted(strides, key=lambda stride: stride.start))
+
+
+def _heel(model: Model, contacts: tuple[str, ...]) -> tuple[int, np.ndarray]:
+    """Joint and place on it of the rearmost of some points."""
+    points = model.tag_points(contacts)
+    data = model.data()
+    pin.forwardKinematics(model.pin, data, model.neutral())
+    rear = int(np.argmin(points.positions(data)[:, 0]))
+    return points.joints[points.row[rear]], points.local[rear]
+
+
+def _ahead(model: Model, q: np.ndarray, heel: tuple[int, np.ndarray]) -> np.ndarray:
+    """How far a heel is ahead of the pelvis, along its heading (n,) [m]."""
+    joint, local = heel
+    data = model.data()
+    ahead = np.empty(len(q))
+    for row, configuration in enumerate(q):
+        pin.forwardKinematics(model.pin, data, configuration)
+        base = data.oMi[1]
+        forward = base.rotation[:2, 0]
+        offset = data.oMi[joint].act(local)[:2] - base.translation[:2]
+        ahead[row] = offset @ forward / max(float(np.linalg.norm(forward)), 1e-9)
+    return ahead
+
+
+def _summit(t: np.ndarray, values: np.ndarray, row: int) -> float:
+    """Time of a peak, by the parabola through it and its neighbours [s]."""
+    before, top, after = values[row - 1 : row + 2]
+    bend = before - 2 * top + after
+    shift = 0.0 if bend >= 0 else 0.5 * (before - after) / bend
+    span = t[row + 1] - t[row] if shift > 0 else t[row] - t[row - 1]
+    return float(t[row] + shift * span)

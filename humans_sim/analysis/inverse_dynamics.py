@@ -7,13 +7,31 @@ manifold; inverse dynamics then gives the generalised force
 ground alone.
 
 - *With force plates*, what they measured acts on the foot that stood on them
-  (:mod:`humans_sim.analysis.plate_loads`), through the same low pass as the postures.
+  (:mod:`humans_sim.analysis.foot_contacts`), through the same low pass as the postures.
 - *Without*, or while a foot stands beside the plates, forces at the contact points of
   the feet are sought, inside friction cones, that give what is needed
-  (:mod:`humans_sim.analysis.force_sharing`).
+  (:mod:`humans_sim.analysis.inverse_dynamics`).
 
 What is left over is the *residual*: errors of the markers, of the masses, or a hand on
 a rail.
+
+Forces at the points of the soles that give the base what a motion takes.
+
+Nonnegative least squares on the edges of friction cones. What counts: the force of the
+ground, which accelerations give well; its moment, to which centres of mass that are a
+few centimetres off contribute; the share of each foot that its contact suggests; and,
+least, that points carry little which are high or fast.
+
+A small shift of the whole body that makes a motion agree with force plates.
+
+Plates give the acceleration of the centre of mass better than markers on skin do. The
+shift :math:`\delta(t)` of the base minimises
+
+.. math:: \sum_{covered} |\ddot\delta - e|^2 / \sigma_a^2 + \sum |\delta|^2 / \sigma_x^2
+
+where :math:`e` is what the plates' force divided by the mass exceeds the motion's
+acceleration. Of slow errors little is removed, since they would take a shift that the
+markers contradict. Only the force of the residual is reduced, not its moment.
 """
 
 from __future__ import annotations
@@ -23,20 +41,132 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+from scipy.optimize import nnls
+from scipy.sparse import diags, identity
+from scipy.sparse.linalg import spsolve
 from scipy.spatial.transform import Rotation
 
-from humans_sim.analysis.foot_contacts import FootContacts, find_contacts
-from humans_sim.analysis.force_sharing import friction_cone, penalties, share_forces
-from humans_sim.analysis.plate_loads import PlateLoads, plate_loads
-from humans_sim.analysis.residual_reduction import consistent_shift
-from humans_sim.analysis.sole_points import SolePoints, sole_points
+from humans_sim.analysis.foot_contacts import (
+    FootContacts,
+    PlateLoads,
+    SolePoints,
+    find_contacts,
+    plate_loads,
+    sole_points,
+)
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.filters import zero_phase
-from humans_sim.observation.markers.force_plate import ForcePlate
-from humans_sim.observation.markers.ground_reaction import GroundReaction
+from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
 from humans_sim.observation.posture.result import Reconstruction
+
+FORCE_SPREAD = 0.002
+"""By which the ground's force may miss what the motion takes, in body weights."""
+MOMENT_SPREAD = 0.05
+"""By which its moment may, in body weights times metres: how well a centre of pressure
+follows from a motion [m]."""
+SHARE_SPREAD = 0.06
+"""By which a foot's vertical force may miss its expected share, in body weights."""
+HEIGHT, SPEED = 0.02, 0.3
+"""Height above its rest and speed at which a point is penalised twice [m, m/s]."""
+_PRICE = 0.02
+"""Penalty of a force of one body weight at a point at rest."""
+_EDGES = 8
+"""Edges of a friction cone."""
+
+
+def friction_cone(friction: float) -> np.ndarray:
+    """Edges of a friction cone about the vertical (edges, 3)."""
+    angle = 2 * np.pi * np.arange(_EDGES) / _EDGES
+    return np.stack(
+        [friction * np.cos(angle), friction * np.sin(angle), np.ones(_EDGES)], axis=1
+    )
+
+
+def penalties(height: np.ndarray, speed: np.ndarray) -> np.ndarray:
+    """How much a force at each point is penalised.
+
+    Args:
+        height: of the points above their rest [m].
+        speed: over the floor [m/s].
+    """
+    prices: np.ndarray = (1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2)
+    return prices
+
+
+def share_forces(
+    levers: np.ndarray,
+    wrench: np.ndarray,
+    weight: float,
+    cone: np.ndarray,
+    penalty: np.ndarray,
+    owners: np.ndarray,
+    share: np.ndarray,
+) -> np.ndarray:
+    """Forces at the points (p, 3) [N].
+
+    Args:
+        levers: of the points from the point that moments are about (p, 3) [m].
+        wrench: that the motion takes: force and moment (6,) [N, N m].
+        weight: of the body [N].
+        cone: edges of the friction cone (edges, 3).
+        penalty: of each point (p,).
+        owners: sole of each point (p,).
+        share: of the vertical force expected of each sole (soles,); NaN: of none.
+    """
+    count, edges = len(levers), len(cone)
+    forces = np.tile(cone, (count, 1))
+    moments = np.cross(np.repeat(levers, edges, axis=0), forces)
+    expected = np.isfinite(share)
+    soles = np.repeat(owners, edges) == np.flatnonzero(expected)[:, None]
+    matrix = np.concatenate(
+        [
+            forces.T / FORCE_SPREAD,
+            moments.T / MOMENT_SPREAD,
+            soles * forces[:, 2] / SHARE_SPREAD,
+            np.diag(_PRICE * np.sqrt(np.repeat(penalty, edges))),
+        ]
+    )
+    lift = max(float(wrench[2]), 0.0)
+    target = np.concatenate(
+        [
+            wrench[:3] / FORCE_SPREAD,
+            wrench[3:] / MOMENT_SPREAD,
+            share[expected] * lift / SHARE_SPREAD,
+            np.zeros(count * edges),
+        ]
+    )
+    along, _ = nnls(matrix, target / weight, maxiter=20 * matrix.shape[1])
+    shared: np.ndarray = weight * along.reshape(count, edges) @ cone
+    return shared
+
+
+ACCELERATION_SPREAD = 0.1
+"""To which plates give the acceleration of the centre of mass [m/s^2]."""
+SHIFT_SPREAD = 0.005
+"""To which markers give its place [m]."""
+
+
+def consistent_shift(
+    t: np.ndarray, excess: np.ndarray, covered: np.ndarray
+) -> np.ndarray:
+    """The shift of the base (n, 3) [m].
+
+    Args:
+        t: evenly spaced times (n,) [s].
+        excess: acceleration by the plates minus that of the motion (n, 3) [m/s^2].
+        covered: samples in which plates measured all (n,).
+    """
+    n = len(t)
+    step = (t[-1] - t[0]) / (n - 1)
+    second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(n - 2, n)) / step**2
+    rows = np.where(covered[1:-1], ACCELERATION_SPREAD**-2, 0.0)
+    weighted = second.T @ diags(rows)
+    matrix = (weighted @ second + identity(n) / SHIFT_SPREAD**2).tocsc()
+    shift: np.ndarray = spsolve(matrix, weighted @ excess[1:-1])
+    return shift
+
 
 CUTOFF = 6.0
 """Low pass of the postures: markers give accelerations no better [Hz]."""
@@ -150,7 +280,7 @@ def inverse_dynamics(
             without such plates that of the model.
         reduce_residual: whether the body is shifted by millimetres so that it
             accelerates as the plates say
-            (:mod:`humans_sim.analysis.residual_reduction`).
+            (:mod:`humans_sim.analysis.inverse_dynamics`).
 
     Raises:
         ParameterError: the motion is too short, or a number is out of its range.

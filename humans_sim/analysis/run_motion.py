@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.contact.problem.modes import OPEN
+from humans_sim.contact.problem.law import OPEN
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError, RunFileError
 from humans_sim.models import Model
-from humans_sim.models.soles import contacts_of, tag_places
-from humans_sim.results.contact_table import POINT
+from humans_sim.models.legs import contacts_of, tag_places
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_model
+from humans_sim.results.records import POINT
 from humans_sim.results.run import Run
 
 FREE, LOADED = 0.02, 0.05

@@ -4,16 +4,23 @@
 After A. F. Perez, "Modélisation de la dynamique du carpe" (Grenoble, 1994).
 """
 
-from humans_sim.anatomy.balls.ball_model import BallModel, load_ball_model
-from humans_sim.anatomy.balls.covers import fill_balls, octree_cover, reduce_cover
+from humans_sim.anatomy.balls.ball_model import (
+    BallModel,
+    ball_model,
+    inscribe,
+    load_ball_model,
+)
+from humans_sim.anatomy.balls.covers import (
+    fill_balls,
+    octree_cover,
+    reduce_cover,
+    surface_error,
+)
 from humans_sim.anatomy.balls.distance_maps import (
     MASKS,
     chamfer_map,
     squared_distance_map,
 )
-from humans_sim.anatomy.balls.inscribed import inscribe
-from humans_sim.anatomy.balls.medial_axis import ball_model
-from humans_sim.anatomy.balls.mesh_error import surface_error
 from humans_sim.anatomy.detection.contacts import (
     ContactDetector,
     Contacts,
@@ -28,33 +35,44 @@ from humans_sim.anatomy.errors import (
     ImageStackError,
     WristRunFileError,
 )
-from humans_sim.anatomy.mechanics.bone_mass import (
+from humans_sim.anatomy.mechanics.cash_karp import cash_karp, runge_kutta
+from humans_sim.anatomy.mechanics.ligaments import Ligament, Ligaments
+from humans_sim.anatomy.mechanics.penalty import PenaltyLaw, percussion
+from humans_sim.anatomy.volumes.image_stack import ImageStack, read_stack, stack_of
+from humans_sim.anatomy.volumes.mesh_repair import prepare_mesh, read_bone
+from humans_sim.anatomy.volumes.segmentation import (
+    edges,
+    fill_between_slices,
+    hysteresis,
+    link_contours,
+    segment,
+)
+from humans_sim.anatomy.volumes.volume import (
+    Volume,
+    of_ball,
+    of_box,
+    of_ellipsoid,
+    of_field,
+    voxelise,
+)
+from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers
+from humans_sim.anatomy.wrist.hand_motion import HandMotion
+from humans_sim.anatomy.wrist.penalty_run import move_by_penalty, move_quasistatic
+from humans_sim.anatomy.wrist.plausibility import PlausibilityReport, plausibility
+from humans_sim.anatomy.wrist.wrist import (
+    Bone,
+    Wrist,
     mass_of_balls,
     mass_of_mesh,
     mass_of_volume,
 )
-from humans_sim.anatomy.mechanics.cash_karp import cash_karp, runge_kutta
-from humans_sim.anatomy.mechanics.ligaments import Ligament, Ligaments
-from humans_sim.anatomy.mechanics.penalty import PenaltyLaw
-from humans_sim.anatomy.mechanics.percussion import percussion
-from humans_sim.anatomy.volumes.contour_links import link_contours
-from humans_sim.anatomy.volumes.image_stack import ImageStack, stack_of
-from humans_sim.anatomy.volumes.mesh_repair import prepare_mesh, read_bone
-from humans_sim.anatomy.volumes.mesh_volume import voxelise
-from humans_sim.anatomy.volumes.segmentation import edges, hysteresis, segment
-from humans_sim.anatomy.volumes.shapes import of_ball, of_box, of_ellipsoid, of_field
-from humans_sim.anatomy.volumes.slice_interpolation import fill_between_slices
-from humans_sim.anatomy.volumes.stack_files import read_stack
-from humans_sim.anatomy.volumes.volume import Volume
-from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers
-from humans_sim.anatomy.wrist.hand_motion import HandMotion
-from humans_sim.anatomy.wrist.joints import Joints
-from humans_sim.anatomy.wrist.penalty_run import move_by_penalty
-from humans_sim.anatomy.wrist.plausibility import PlausibilityReport, plausibility
-from humans_sim.anatomy.wrist.quasistatic import move_quasistatic
-from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.anatomy.wrist.wrist_files import load_wrist
-from humans_sim.anatomy.wrist.wrist_run import WristRun, load_wrist_run, move_wrist
+from humans_sim.anatomy.wrist.wrist_run import (
+    Joints,
+    WristRun,
+    load_wrist_run,
+    move_wrist,
+)
 
 __all__ = [
     "AnatomyError",

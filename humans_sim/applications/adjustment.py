@@ -4,11 +4,14 @@
 The manual's MenuReconstruction (section 9.6.2) without its windows: lengths, places of
 the tags on their segments and which recorded marker is which tag are set one by one;
 postures are found again, and the distances that are left show what it helped.
+
+A recording and a person from files, to be adjusted to each other by hand. Propose a
+marker set from files of markers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,27 +19,33 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from humans_sim.applications.person import HUMAN, Person, screen_recording
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import write_atomically
+from humans_sim.models import load_model
 from humans_sim.models.model import Model
+from humans_sim.observation.draft.draft_set import MarkerSetDraft, draft_marker_set
+from humans_sim.observation.markers.assemble import ReadOptions
 from humans_sim.observation.markers.correspondence import (
     NONE,
     Correspondence,
     identify,
+    load_correspondence,
 )
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
-from humans_sim.observation.markers.pipeline import prepare
+from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
+from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import Calibration, calibrate
-from humans_sim.observation.posture.reconstruct import Progress, solve_postures
-from humans_sim.observation.posture.reconstruction_parameters import (
+from humans_sim.observation.posture.humans_tables import (
     MODEL,
     read_reconstruction_parameters,
     write_reconstruction_parameters,
 )
+from humans_sim.observation.posture.reconstruct import Progress, solve_postures
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.observation.posture.solver import PostureSolver
-from humans_sim.observation.posture.subject import Subject
+from humans_sim.observation.posture.subject import Subject, load_subject
 from humans_sim.observation.posture.wide_search import FEWEST
 
 SUBJECT_FILE = "subject.yaml"
@@ -418,3 +427,88 @@ def _free_number(path: Path, number: str) -> str:
         if each not in known:
             return each
     raise ParameterError(f"{path} has {_TESTS} tests of the subject {number} already")
+
+
+def open_adjustment(
+    recording: Path,
+    person: Person,
+    reading: ReadOptions | None = None,
+    correspondence: Path | None = None,
+) -> Adjustment:
+    """Read a recording and who is in it.
+
+    Unit and vertical axis are corrected as ``reconstruct`` does. Labels that fit no tag
+    are no error here: they are what is to be set.
+
+    Args:
+        recording: the file.
+        person: a subject file, or a marker set on a model.
+        reading: what the file leaves open.
+        correspondence: file of the laboratory's labels, or None.
+
+    Raises:
+        HumansError: a file is wrong.
+    """
+    reading = reading or ReadOptions()
+    trial = read_markers(
+        recording, up=reading.up, units=reading.units, rate=reading.rate
+    )
+    if person.subject is not None:
+        subject = load_subject(person.subject)
+        model, markers = subject.model(), subject.marker_set()
+    else:
+        model = load_model(person.model, height=person.height, mass=person.mass)
+        markers = load_marker_set(person.marker_set, model)
+    steps = PipelineSettings(correspondence=correspondence)
+    try:
+        trial = screen_recording(model, trial, markers, steps, reading).corrected(trial)
+    except ParameterError:
+        pass  # no label is a tag's yet: nothing can be seen of unit and axis
+    table = None
+    if correspondence is not None:
+        table = load_correspondence(correspondence, _names(markers))
+    if person.subject is not None:
+        return Adjustment(trial, subject, correspondence=table)
+    return Adjustment.of_set(trial, model, person.marker_set, table)
+
+
+def _names(markers: MarkerSet) -> list[str]:
+    return [marker.name for marker in markers.markers if not marker.calibration]
+
+
+def draft_from_recordings(
+    files: Sequence[Path | str],
+    *,
+    model: str = HUMAN,
+    height: float | None = None,
+    reading: ReadOptions | None = None,
+    title: str = "",
+    note: Callable[[str], None] | None = None,
+) -> MarkerSetDraft:
+    """Propose a marker set from recordings.
+
+    Args:
+        files: a recording of standing still, then motions if there are.
+        model: name of the model.
+        height: stature, if known [m].
+        reading: what the files leave open.
+        title: of the set.
+        note: is called with what is not as it should be in a file.
+
+    Raises:
+        HumansError: a file is wrong, or nobody stands in the first.
+    """
+    reading = reading or ReadOptions()
+    trials = []
+    for path in files:
+        trial = read_markers(
+            path, up=reading.up, units=reading.units, rate=reading.rate
+        )
+        if note is not None:
+            for text in trial.notes:
+                note(f"{path}: {text}")
+        trials.append(trial)
+    title = title or f"Draft from {Path(files[0]).name}"
+    return draft_marker_set(
+        load_model(model), trials[0], trials[1:], height=height, title=title
+    )

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from humans_sim.control.bip.control import BipControl
-from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
-from humans_sim.control.bip.task import BipTask
-from humans_sim.control.trajectories.traj3 import read_traj3
-from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
+from humans_sim.control.bip.task import BipTask, StepShape, one_step, standing, start_of
+from humans_sim.control.trajectories.trajectory import (
+    ContactPhase,
+    Trajectory,
+    read_traj3,
+)
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.models import Model
 from humans_sim.observation.base.observer import BaseEstimate, BaseObserver

@@ -1,19 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the controllers that scenarios name: what several of their sections have."""
+"""Parts of the controllers that scenarios name: what several of their sections have.
+
+The section ``gait`` of a scenario's controller: a human that walks like one.
+
+What the controller of a scenario sees: the true state, or sensors and observer.
+
+.. code-block:: yaml
+
+    feedback: observer                    # sensors: has encoders and feet
+    feedback: {observer: {use: oldest, floor_height: 0, threshold: 40}}
+    feedback: true_state                  # as without the key
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from humans_sim.actuation import IdealTorque
+from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
+from humans_sim.control.gait.gait_walk import GaitWalk
 from humans_sim.core.budget import RATE
+from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import Controller
+from humans_sim.dynamics.sensor import Sensor
 from humans_sim.models import Model
+from humans_sim.observation.base.feedback import ObserverFeedback
+from humans_sim.observation.base.observer import USES
 
 SERVO, LAW = "servo", "law"
 """Keys of actuations by the servos of a robot, and by a torque law of the joints."""
@@ -89,3 +106,77 @@ def gravity_of(scene: Mapping[str, Any]) -> float | None:
 def truth_of(value: YamlValue) -> bool:
     """``true`` or ``false``."""
     return value.choice(("true", "false")) == "true"
+
+
+TRUE_STATE, OBSERVER = "true_state", "observer"
+FEEDBACKS = (TRUE_STATE, OBSERVER)
+_NUMBERS = ("threshold", "release", "floor_height")
+
+
+def with_feedback(
+    control: ControlSetup,
+    value: YamlValue | None,
+    chosen: str | None,
+    model: Model,
+    sensors: Sequence[Sensor],
+) -> ControlSetup:
+    """A controller that sees what a scenario says it sees.
+
+    Args:
+        control: the actuation and the controller.
+        value: section ``feedback`` of the scenario, or None.
+        chosen: one of :data:`FEEDBACKS` in place of the section's, or None.
+        model: what is controlled.
+        sensors: of the scenario.
+
+    Raises:
+        ModelFileError: the section is wrong, or sensors are missing.
+        ParameterError: the same of ``chosen``.
+    """
+    if chosen is not None and chosen not in FEEDBACKS:
+        raise ParameterError(
+            f"feedback must be one of {', '.join(FEEDBACKS)}, not '{chosen}'"
+        )
+    kind, options = _section(value)
+    kind = kind if chosen is None else chosen
+    if kind == TRUE_STATE:
+        return control
+    if control.controller is None:
+        raise ParameterError("feedback from an observer needs a controller")
+    law, options = control.controller, {**options, "standing": control.standing}
+    if value is None:
+        feedback = ObserverFeedback.of_sensors(law, model, sensors, **options)
+    else:
+        with located_errors(value):
+            feedback = ObserverFeedback.of_sensors(law, model, sensors, **options)
+    return control._replace(controller=feedback)
+
+
+def _section(value: YamlValue | None) -> tuple[str, dict[str, Any]]:
+    """The kind of feedback, and options of the observer."""
+    if value is None:
+        return TRUE_STATE, {}
+    if not value.is_mapping():
+        return value.choice(FEEDBACKS), {}
+    section = value.fields((OBSERVER,))[OBSERVER]
+    options: dict[str, Any] = {}
+    for key, item in section.fields((), ("use", *_NUMBERS)).items():
+        options[key] = item.choice(USES) if key == "use" else item.number()
+    return OBSERVER, options
+
+
+def gait_control(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> ControlSetup:
+    """A human that walks by torques in its joints, from the middle of a stride."""
+    given = value.fields(("speed",), ("period",))
+    period = period_of(given)
+    with located_errors(value):
+        settings = GaitSettings(speed=given["speed"].positive())
+        cycle = GaitCycle(model, settings, gravity_of(scene))
+        walk = GaitWalk(cycle, period)
+    torques = torques_of(actuation, model)
+    return ControlSetup(torques, walk.start(), walk, velocity=walk.start_velocity())

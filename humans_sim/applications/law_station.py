@@ -27,8 +27,7 @@ from humans_sim.actuation.joint_groups import EFFORT, POSITION
 from humans_sim.applications.scenarios import Scenario
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.control_clock import ControlClock
-from humans_sim.dynamics.controller import ControlState
+from humans_sim.dynamics.controller import ControlClock, ControlState
 
 _SAME = 1e-9
 """Times this near are one: stamps are rounded to nanoseconds [s]."""

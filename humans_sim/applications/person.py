@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in a recording: a calibrated person, or a marker set on a usual body."""
+"""Who is in a recording: a calibrated person, or a marker set on a usual body.
+
+Measure a person from files of markers: read, identify, calibrate. A look at a recording
+between its file and the search for postures or sizes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from humans_sim.applications.calibration import HUMAN, calibrate_recordings
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import content_hash
 from humans_sim.core.resources import named_file
@@ -20,7 +24,168 @@ from humans_sim.observation.markers.marker_set import (
     MarkerSet,
     load_marker_set,
 )
+from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
+from humans_sim.observation.markers.read import read_markers
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.calibrate import Calibration, calibrate
 from humans_sim.observation.posture.subject import load_subject
+from humans_sim.observation.screening.findings import (
+    Topic,
+    better_set,
+    motion_markers,
+    screen_labels,
+)
+from humans_sim.observation.screening.screen import (
+    AxesKnown,
+    Screening,
+    look_at,
+    screen,
+)
+
+
+def screen_recording(
+    model: Model,
+    trial: MarkerTrial,
+    marker_set: MarkerSet,
+    steps: PipelineSettings | None,
+    reading: ReadOptions,
+) -> Screening:
+    """Look at a recording as it was read.
+
+    Args:
+        model: the person.
+        trial: as read.
+        marker_set: where the markers are.
+        steps: of the preparation.
+        reading: what the user gave for the file.
+
+    Raises:
+        ParameterError: no label is of the set, or one fits two markers.
+    """
+    used = motion_markers(marker_set)
+    steps = replace(steps or PipelineSettings(), fill=False, filter=False)
+    aliases = {marker.name: marker.aliases for marker in used.markers}
+    # The standing frame is made of the first samples, others of none.
+    some = trial if steps.frame == "standing" else look_at(trial)
+    try:
+        ready = prepare(some, steps, used.names, aliases)
+    except ParameterError as error:
+        better = better_set(trial, model, 1)
+        if better is None:
+            raise
+        raise ParameterError(
+            f"{error}; the set {better.name} has {better.matched} of these labels"
+        ) from None
+    labels = screen_labels(trial, len(ready.trial.names), used, model)
+    moved = steps.frame != "recorded"
+    known = AxesKnown(
+        units=reading.units is not None,
+        up=reading.up is not None or moved,
+        file_axis="" if moved else _file_axis(trial, reading),
+    )
+    look = screen(model, ready.trial, used, known)
+    return replace(look, findings=(*labels, *look.findings))
+
+
+def screen_prepared(
+    model: Model, trial: MarkerTrial, marker_set: MarkerSet
+) -> Screening:
+    """Look at markers that are prepared: nothing of them is corrected."""
+    used = motion_markers(marker_set)
+    names = [name for name in trial.names if name in used.names]
+    if not names:
+        return Screening()  # the search refuses them
+    known = AxesKnown(units=True, up=True)
+    return screen(model, trial.select(names), used, known)
+
+
+def decided(look: Screening, trial: MarkerTrial, force: bool) -> MarkerTrial:
+    """A trial after a look at it, with the right unit and axis.
+
+    Args:
+        look: what was seen.
+        trial: as read.
+        force: refuse nothing.
+
+    Raises:
+        ScreeningError: it cannot be this person with these markers.
+    """
+    if not force:
+        look.check("the recording" if trial.source is None else trial.source)
+    return look.corrected(trial)
+
+
+def _file_axis(trial: MarkerTrial, reading: ReadOptions) -> str:
+    """The axis of a file that was read as z; empty where it is not known."""
+    if reading.up is not None:
+        return reading.up
+    if trial.header is not None:
+        return trial.header.up
+    trc = trial.source is not None and trial.source.suffix.lower() == ".trc"
+    return "y" if trc else ""
+
+
+HUMAN = "human36"
+"""The model of a person where nothing else is given."""
+_BEFOREHAND = (Topic.LABELS, Topic.EMPTY, Topic.UNIT, Topic.UP, Topic.SIDES)
+"""What can be seen of a recording before the person is known."""
+
+
+def calibrate_recordings(
+    files: Sequence[Path | str],
+    marker_set: str,
+    *,
+    model: str = HUMAN,
+    height: float | None = None,
+    mass: float | None = None,
+    reading: ReadOptions | None = None,
+    correspondence: Path | None = None,
+    title: str = "",
+    note: Callable[[str], None] | None = None,
+    force: bool = False,
+) -> Calibration:
+    """Measure a person from recordings.
+
+    Markers are identified but neither filled nor filtered: sizes come from positions as
+    they are, and a filter would only smear a motion.
+
+    Args:
+        files: a static trial, then motions if there are.
+        marker_set: name or path of the set.
+        model: name of the model to begin with.
+        height: stature, if known [m].
+        mass: if known [kg].
+        reading: what the files leave open.
+        correspondence: file of the laboratory's labels, or None.
+        title: of the subject.
+        note: is called with what is not as it should be in a file.
+        force: measure also from what cannot be a person with these markers.
+
+    Raises:
+        ScreeningError: a recording cannot be a person with these markers.
+        HumansError: a file is wrong, or the person cannot be measured from them.
+    """
+    reading = reading or ReadOptions()
+    body = load_model(model, height=height, mass=mass)
+    whole = load_marker_set(marker_set, body)
+    markers = whole.markers
+    steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
+    trials = []
+    for path in files:
+        trial = read_markers(
+            path, up=reading.up, units=reading.units, rate=reading.rate
+        )
+        # Places of markers and sizes are what is sought: these say nothing yet.
+        look = screen_recording(body, trial, whole, steps, reading).about(*_BEFOREHAND)
+        trial = decided(look, trial, force)
+        if note is not None:
+            for text in (*trial.notes, *look.doubts):
+                note(f"{path}: {text}")
+        names = [marker.name for marker in markers]
+        aliases = {marker.name: marker.aliases for marker in markers}
+        trials.append(prepare(trial, steps, names, aliases).trial)
+    return calibrate(body, trials, marker_set, height=height, mass=mass, title=title)
+
 
 SUBJECT = "subject.yaml"
 """File of the person whose recordings lie beside or below it."""

@@ -16,10 +16,8 @@ from humans_sim.applications.person import (
     Person,
     UnknownPersonError,
     choose_person,
-    nearest_person,
-)
-from humans_sim.applications.screening import (
     decided,
+    nearest_person,
     screen_prepared,
     screen_recording,
 )
@@ -43,7 +41,7 @@ from humans_sim.observation.posture.reconstruct import (
     solve_postures,
 )
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
+from humans_sim.observation.search_settings import SmootherSettings, SolverSettings
 
 Markers = MarkerTrial | Prepared | Path | str
 """A file, a trial as read, or markers that are prepared already."""

@@ -2,34 +2,112 @@
 """From markers to a robot: a recording, reconstructed and taken over.
 
 The one function for it: the library and ``humans-sim retarget`` call it.
+
+A planned motion for Kondo's boards, which send positions alone. A robot's motion as a
+file: Kondo's CSV, a JointTrajectory (YAML), or MCAP.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
+from mcap_ros2.writer import Writer
 
-from humans_sim.analysis.foot_contacts import find_contacts
+from humans_sim.analysis.foot_contacts import find_contacts, sole_points
 from humans_sim.analysis.inverse_dynamics import rates
-from humans_sim.analysis.sole_points import sole_points
 from humans_sim.applications.reconstruction import reconstruct
-from humans_sim.applications.retarget_boards import board_excess, has_boards
-from humans_sim.control.retargeting.errors import RetargetError
-from humans_sim.control.retargeting.limbs import person_limbs
-from humans_sim.control.retargeting.person_motion import PersonMotion, person_motion
+from humans_sim.control.retargeting.person_motion import (
+    PersonMotion,
+    person_limbs,
+    person_motion,
+)
 from humans_sim.control.retargeting.retarget import Retargeting
-from humans_sim.control.retargeting.robot_motion import RobotMotion
-from humans_sim.control.retargeting.settings import RetargetSettings
+from humans_sim.control.retargeting.robot_motion import RobotMotion, low_pass
+from humans_sim.control.retargeting.settings import RetargetError, RetargetSettings
 from humans_sim.control.walking.sole_legs import sole_sides
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import atomic_stream, write_atomically
+from humans_sim.core.resources import resource
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.kondo.motion.channels import SHORTEST, timed_motion
+from humans_sim.kondo.motion.motion_file import KondoMotion, write_motion
+from humans_sim.kondo.motion.pose_servo import PoseServo
 from humans_sim.models import Model, load_model
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.posture.result_file import load_reconstruction
+from humans_sim.observation.posture.result import Reconstruction, load_reconstruction
+from humans_sim.results.ros_files import (
+    base_transform,
+    head,
+    nanoseconds,
+    schema,
+    stamp_of,
+)
+
+_QUICKEST = 5.0
+"""What joints do faster is not led [Hz]."""
+_ROUNDED = 1.0
+"""Degrees that rounding may add between two poses."""
+
+
+def has_boards(model: Model) -> bool:
+    """Whether the package knows the channels of a robot."""
+    return resource("config", "kondo", f"{model.name}.yaml").is_file()
+
+
+def board_settings(model: Model) -> RobotSettings:
+    """Channels and limits of a robot.
+
+    Raises:
+        ParameterError: it has no boards.
+    """
+    if not has_boards(model):
+        raise ParameterError(
+            f"{model.name} has no Kondo boards: write .yaml or .mcap instead of .csv"
+        )
+    return load_robot(model.name)
+
+
+def board_commands(motion: RobotMotion) -> np.ndarray:
+    """Angles for servos that receive positions alone (n, njoints) [rad].
+
+    Such servos trail by damping over gain: commands lead the motion by that time.
+    """
+    lead = PoseServo(motion.model).lags * motion.v[:, 6:]
+    led: np.ndarray = motion.commands + low_pass(lead, 1.0 / motion.period, _QUICKEST)
+    return led
+
+
+def board_excess(motion: RobotMotion) -> float:
+    """Largest speed of a channel between two poses over the robot's limit."""
+    limits = board_settings(motion.model).limits
+    rows = board_commands(motion)
+    stride = max(round(SHORTEST / motion.period), 1)
+    change = np.degrees(np.abs(rows[stride:] - rows[:-stride])).max(initial=0.0)
+    return float((change + _ROUNDED) / (stride * motion.period)) / limits.speed
+
+
+def board_motion(motion: RobotMotion, name: str) -> KondoMotion:
+    """The motion in poses of the boards.
+
+    Raises:
+        ParameterError: the robot has no boards.
+        MotionFileError: it is too long for them.
+    """
+    settings = board_settings(motion.model)
+    return timed_motion(
+        name,
+        motion.t,
+        board_commands(motion),
+        motion.model.joint_names,
+        settings.channels,
+    )
+
 
 _STORED = ".npz"
 _TRIES = 6
@@ -154,3 +232,113 @@ def captured_motion(
     else:
         down = np.ones((len(t), 2), dtype=bool)
     return person_motion(limbs, t, q, down)
+
+
+ENDINGS = (".csv", ".yaml", ".yml", ".mcap")
+_DIGITS = 6
+_TOPICS = {
+    "/joint_trajectory": "trajectory_msgs/JointTrajectory",
+    "/joint_states": "sensor_msgs/JointState",
+    "/tf": "tf2_msgs/TFMessage",
+}
+
+
+def write_robot_motion(motion: RobotMotion, path: Path | str) -> Path:
+    """Write a motion, as the ending of the file says.
+
+    ``.csv``
+        Poses of Kondo's boards, for ``humans-sim kondo play``.
+    ``.yaml``, ``.yml``
+        A trajectory_msgs/msg/JointTrajectory, with torques as efforts.
+    ``.mcap``
+        The same as one message, and joint states and the base over time.
+
+    Args:
+        motion: of a robot.
+        path: the file; it is written whole or not at all.
+
+    Raises:
+        ParameterError: the ending is none of these, or the robot has no boards.
+        MotionFileError: the motion is too long for the boards.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending == ".csv":
+        return write_motion(board_motion(motion, path.stem), path)
+    if ending in (".yaml", ".yml"):
+        write_atomically(path, _yaml(motion))
+        return path
+    if ending == ".mcap":
+        return _write_mcap(motion, path)
+    raise ParameterError(
+        f"a motion is written to one of {', '.join(ENDINGS)}, not to '{path.name}'"
+    )
+
+
+def joint_trajectory(motion: RobotMotion) -> dict[str, Any]:
+    """The motion as a trajectory_msgs/JointTrajectory."""
+    points = [
+        {
+            "positions": _plain(motion.joints[k]),
+            "velocities": _plain(motion.v[k, 6:]),
+            "accelerations": [],
+            "effort": _plain(motion.torques[k]),
+            "time_from_start": stamp_of(nanoseconds(float(motion.t[k]))),
+        }
+        for k in range(len(motion.t))
+    ]
+    return {
+        "header": head(stamp_of(0)),
+        "joint_names": list(motion.model.joint_names),
+        "points": points,
+    }
+
+
+def _plain(row: np.ndarray) -> list[float]:
+    return [round(float(value), _DIGITS) for value in row]
+
+
+def _yaml(motion: RobotMotion) -> str:
+    top = (
+        "# trajectory_msgs/msg/JointTrajectory: rad, rad/s, N m.\n"
+        f"# Robot: {motion.model.name}\n"
+    )
+    text = yaml.safe_dump(
+        joint_trajectory(motion), sort_keys=False, default_flow_style=None, width=10_000
+    )
+    return top + text
+
+
+def _write_mcap(motion: RobotMotion, path: Path) -> Path:
+    with atomic_stream(path) as stream:
+        writer = Writer(stream)
+        about = {"model": motion.model.name, "remarks": list(motion.remarks)}
+        writer.add_metadata(
+            "humans_sim", {name: json.dumps(value) for name, value in about.items()}
+        )
+        schemas = {
+            topic: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
+            for topic, kind in _TOPICS.items()
+        }
+        topic = "/joint_trajectory"
+        writer.write_message(topic, schemas[topic], joint_trajectory(motion), 0, 0, 0)
+        for k, now in enumerate(motion.t.tolist()):
+            time = nanoseconds(now)
+            for topic, message in _messages(motion, k, time).items():
+                writer.write_message(topic, schemas[topic], message, time, time, k)
+        writer.finish()
+    return path
+
+
+def _messages(motion: RobotMotion, k: int, time: int) -> dict[str, dict[str, Any]]:
+    stamp = stamp_of(time)
+    return {
+        "/joint_states": {
+            "header": head(stamp),
+            "name": list(motion.model.joint_names),
+            "position": motion.joints[k].tolist(),
+            "velocity": motion.v[k, 6:].tolist(),
+            "effort": motion.torques[k].tolist(),
+        },
+        "/tf": base_transform(motion.q[k], stamp),
+    }

@@ -11,9 +11,8 @@ import numpy as np
 
 from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.applications.retarget_boards import board_settings
-from humans_sim.control.retargeting.playback import MotionStream
-from humans_sim.control.retargeting.robot_motion import RobotMotion
+from humans_sim.applications.retarget import board_settings
+from humans_sim.control.retargeting.robot_motion import MotionStream, RobotMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.dynamics.controller import Controller
@@ -87,7 +86,7 @@ def simulate_boards(
 
     Args:
         motion: the plan.
-        poses: of it (:func:`~humans_sim.applications.retarget_boards.board_motion`).
+        poses: of it (:func:`~humans_sim.applications.retarget.board_motion`).
         changes: arguments of the simulation instead of the robot's own.
     """
     model = motion.model

@@ -22,7 +22,7 @@ from humans_sim.core.files import write_atomically
 from humans_sim.core.yaml_file import parse_yaml
 from humans_sim.models import Model
 from humans_sim.models.files.urdf_file import urdf_parts
-from humans_sim.models.legs.feet import Feet, Foot, find_feet
+from humans_sim.models.legs import Feet, Foot, find_feet
 
 LEFT, RIGHT = "l_sole", "r_sole"
 """Frames of the soles: REP 120."""

@@ -17,38 +17,39 @@ from humans_sim.actuation import (
     ScrewDriveMotors,
 )
 from humans_sim.actuation.hoist import SuspendedActuation
+from humans_sim.actuation.ideal_torque import TorqueLaw
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.actuation.torque_law import TorqueLaw
 from humans_sim.applications.bip_station import MOTIONS, STEP, bip_trajectory
 from humans_sim.applications.control_sections import (
     LAW,
     SERVO,
     ControlSetup,
+    gait_control,
     numbers_of,
     only,
     period_of,
     torques_of,
     truth_of,
 )
-from humans_sim.applications.gait_control import gait_control
 from humans_sim.applications.walk_control import stream_control, walk_control
-from humans_sim.control.bip.control import BipControl
-from humans_sim.control.bip.let_down import LetDown, let_down
-from humans_sim.control.bip.step import StepShape, start_of
-from humans_sim.control.bip.task import BipTask
-from humans_sim.control.fes.fes_stand import FesPlan, FesStand
-from humans_sim.control.fes.fes_swing import KneeSwing
+from humans_sim.control.bip.control import BipControl, LetDown, let_down
+from humans_sim.control.bip.task import BipTask, StepShape, start_of
+from humans_sim.control.fes import FesPlan, FesStand, KneeSwing
 from humans_sim.control.task.whole_body import WholeBody
-from humans_sim.control.trajectories.follow import Follow
-from humans_sim.control.trajectories.motion import BASE, Curve, Motion
-from humans_sim.control.trajectories.path import rising_path
-from humans_sim.control.trajectories.posture_law import PostureLaw
+from humans_sim.control.trajectories.motion import (
+    BASE,
+    Curve,
+    Follow,
+    Motion,
+    PostureLaw,
+    rising_path,
+)
 from humans_sim.control.trajectories.trajectory import Trajectory
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.models import Model
-from humans_sim.models.soles import support_tags
+from humans_sim.models.legs import support_tags
 
 WALK = "walk"
 """Key of the controller that walks."""

@@ -4,6 +4,9 @@
 A scenario names a biped model and its scene, or one of the classic problems of
 :mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without,
 or a wrist; where it starts; and how long it runs.
+
+Simulate a scenario by its name: one call from a YAML file to a run. Where a scenario
+starts, for who simulates its body elsewhere.
 """
 
 from __future__ import annotations
@@ -17,14 +20,16 @@ import numpy as np
 
 from humans_sim.core.budget import RATE, SAMPLES
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import is_file
+from humans_sim.core.files import check_output_file, is_file
 from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, located_errors, parse_yaml, read_yaml
+from humans_sim.models import Model
 from humans_sim.models.catalogue import model_name_in
+from humans_sim.results.run import Run
 
 if TYPE_CHECKING:
     from humans_sim.applications.wrist_scenarios import WristSetup
-    from humans_sim.results.run import Run
+
 
 WRIST, NETWORK = "wrist", "network"
 """Methods of scenarios with a wrist or a puppet, which have their own."""
@@ -107,7 +112,7 @@ class Scenario:
         options: of the integration.
         friction: Coulomb's coefficient instead of the ground's own law, or None.
         feedback: what its controller sees instead of what the file says, or None
-            (:mod:`humans_sim.applications.feedback`).
+            (:mod:`humans_sim.applications.control_sections`).
         actuation: ``torque`` or ``servo`` instead of the file's, or None.
         walking: file of a walk instead of the model's own, or None.
         pace: of a walk, instead of the scenario's, or None.
@@ -195,8 +200,8 @@ class Scenario:
 
     def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
+        from humans_sim.applications.problem_scenarios import prepare_scene
         from humans_sim.applications.scene_files import ground_of
-        from humans_sim.applications.scene_scenarios import prepare_scene
         from humans_sim.models import load_model
 
         model = None if self.model is None else load_model(self.model)
@@ -209,7 +214,7 @@ class Scenario:
 
     def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.applications.problem_scenarios import prepare_problem
-        from humans_sim.applications.start_section import start_keys
+        from humans_sim.applications.scene_files import start_keys
 
         return prepare_problem(
             self._fields, start_keys(self._fields), self.method, self.options
@@ -217,22 +222,21 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.control_sections import truth_of
-        from humans_sim.applications.feedback import with_feedback
+        from humans_sim.applications.control_sections import truth_of, with_feedback
         from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
             ground_of,
             limits_of,
+            model_start,
             pushes_of,
             self_collision_of,
             values_of,
         )
-        from humans_sim.applications.start_section import model_start
         from humans_sim.dynamics.contacts import Contacts
-        from humans_sim.dynamics.joint_choice import ALL, BASE
+        from humans_sim.dynamics.joints import ALL, BASE
         from humans_sim.dynamics.model_system import ModelSystem
-        from humans_sim.dynamics.sensors.sensor_file import sensors_of
+        from humans_sim.dynamics.sensors import sensors_of
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.dynamics.soles import square_to_floor
         from humans_sim.models import load_model
@@ -243,7 +247,7 @@ class Scenario:
         if self.friction is not None:
             ground = replace(ground, law="coulomb", friction=self.friction)
         if "coat" in fields:
-            from humans_sim.applications.coat_section import with_felt_coat
+            from humans_sim.applications.soft_sections import with_felt_coat
 
             ground = with_felt_coat(ground, model, fields["coat"], self.coupling)
         scene: dict[str, Any] = {"ground": ground}
@@ -338,12 +342,12 @@ class Scenario:
         if self.has_wrist:
             return self.wrist().run(progress, save)  # type: ignore[return-value]
         if self.has_network:
-            from humans_sim.applications.puppet_section import run_puppet
+            from humans_sim.applications.soft_sections import run_puppet
 
             return run_puppet(self, self._fields["puppet"], save)
         simulation, q, v = self.prepare()
         if "coat" in self._fields:
-            from humans_sim.applications.coat_section import run_with_coat
+            from humans_sim.applications.soft_sections import run_with_coat
 
             coat = self._fields["coat"]
             return run_with_coat(self, coat, (simulation, q, v), progress, save)
@@ -431,3 +435,94 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
         _fields=fields,
         folder=path.parent,
     )
+
+
+_ENDINGS = (".npz", ".mcap", ".csv")
+
+
+def simulate(
+    scenario: str | Path,
+    *,
+    model: str | None = None,
+    t_end: float | None = None,
+    method: str | None = None,
+    friction: float | None = None,
+    feedback: str | None = None,
+    save: Path | str | None = None,
+    progress: bool | Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Run:
+    """Simulate a scenario of the package, or of a file of one's own.
+
+    A wrist gives a :class:`~humans_sim.anatomy.WristRun`.
+
+    Args:
+        scenario: its name (``humans-sim run`` lists them), or a YAML file.
+        model: another biped model than the scenario's.
+        t_end: another time at the end [s].
+        method: ``event_driven`` or ``time_stepping``, instead of the scenario's.
+        friction: Coulomb's coefficient of the ground, instead of the scenario's law.
+        feedback: what the controller sees, ``true_state`` or ``observer``, instead of
+            what the scenario says.
+        save: file to write: ``.npz`` (as samples come, with little memory), ``.mcap``
+            or ``.csv``.
+        progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
+        options: of the integration, instead of the scenario's: fields of
+            :class:`~humans_sim.dynamics.stepper.Options`.
+
+    Raises:
+        ParameterError: there is no such scenario, or a value is out of its range; what
+            is wrong is known before anything is simulated.
+        SimulationError: it could not be simulated to the end; the error holds the run
+            so far.
+
+    Examples:
+        >>> import humans_sim as hs
+        >>> run = hs.simulate("drop", t_end=0.1)
+        >>> run.check().ok, len(run.t)
+        (True, 11)
+    """
+    if t_end is not None and not t_end > 0:
+        raise ParameterError(f"t_end must be above 0 s, not {t_end}")
+    path = None if save is None else Path(save)
+    if path is not None:
+        check_output_file(path, _ENDINGS)
+    chosen = read_scenario(str(scenario)).with_changes(
+        model=model,
+        end=t_end,
+        method=method,
+        friction=friction,
+        feedback=feedback,
+        options=options,
+    )
+    if chosen.has_wrist and path is not None and path.suffix.lower() != ".npz":
+        raise ParameterError(f"a wrist is written to .npz, not to '{path.name}'")
+    if path is None or path.suffix.lower() == ".npz":
+        return chosen.run(progress=progress, save=path)
+    run = chosen.run(progress=progress)
+    if path.suffix.lower() == ".mcap":
+        run.to_mcap(path)
+    else:
+        run.to_csv(path)
+    return run
+
+
+def scenario_start(name: str, model: Model) -> np.ndarray:
+    """Configuration at the start of a scenario (nq,).
+
+    Args:
+        name: of a scenario of the package, or the path of a file.
+        model: what starts there; the scenario is one of it.
+
+    Raises:
+        ParameterError: there is no such scenario, or it is of another model.
+        ModelFileError: the file is malformed.
+    """
+    scenario = read_scenario(name)
+    if scenario.model is None or scenario.has_bodies:
+        raise ParameterError(f"{name} is no scenario of one biped alone")
+    simulation, q, _ = scenario.prepare()
+    if simulation.system.model.joint_names != model.joint_names:
+        raise ParameterError(f"{name} is a scenario of another model: {scenario.model}")
+    start: np.ndarray = q
+    return start

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes as files describe them: the ground, what stands on it, pushes."""
+"""Scenes as files describe them: the ground, what stands on it, pushes.
+
+A deformable ground as the file of a scenario describes it. Where a biped of a scenario
+starts, as its file describes it.
+
+Terrain as files describe it: stairs, ramps, rubble, height fields, meshes.
+
+Names of files are looked up from the folder of the file that has them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from humans_sim.applications.deformable_section import with_deformable
-from humans_sim.applications.terrain_sections import (
-    TERRAIN,
-    with_terrain,
-)
-from humans_sim.contact import Box, Ground, HalfSpace
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.contact import Box, HalfSpace
 from humans_sim.contact.geometry.foot_spheres import (
     SOLE_POINTS,
     SPHERES,
@@ -22,10 +29,166 @@ from humans_sim.contact.geometry.foot_spheres import (
     sole_point_feet,
     sphere_feet,
 )
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.pushes import Push
 from humans_sim.models import Model
-from humans_sim.models.self_collision import read_self_collision
+from humans_sim.models.description import read_self_collision
+
+TERRAIN = ("stairs", "ramp", "rubble", "height_fields", "meshes")
+"""Keys of a ground's section that stand for terrain."""
+_FIELD = ("heights", "file", "image", "spacing", "size", "height")
+_SURFACE = ("origin", "name", "friction")
+
+
+def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
+    """A scene with the terrain of a section in it.
+
+    Args:
+        ground: the scene.
+        given: fields of the section; others than those of :data:`TERRAIN` are left.
+
+    Raises:
+        ModelFileError: a value cannot be used, or a file not be read.
+    """
+    if "stairs" in given:
+        keys = ("count", "rise", "depth", "start")
+        stairs = given["stairs"].fields(keys, ("width",))
+        with located_errors(given["stairs"]):
+            numbers: dict[str, Any] = {k: x.number() for k, x in stairs.items()}
+            numbers["count"] = stairs["count"].whole()
+            ground = ground.with_stairs(**numbers)
+    if "ramp" in given:
+        ramp = given["ramp"].fields(("angle", "length", "start"), ("platform", "width"))
+        with located_errors(given["ramp"]):
+            numbers = {k: x.number() for k, x in ramp.items()}
+            numbers["angle"] = math.radians(numbers["angle"])
+            ground = ground.with_ramp(**numbers)
+    if "rubble" in given:
+        rubble = given["rubble"].fields(
+            ("seed", "height", "size"), ("spacing", "start")
+        )
+        with located_errors(given["rubble"]):
+            numbers = {k: x.number() for k, x in rubble.items() if k != "size"}
+            numbers["seed"] = rubble["seed"].whole()
+            x, y = rubble["size"].vector(2)
+            ground = ground.with_rubble(**numbers, size=(float(x), float(y)))
+    for key, read in (("height_fields", _height_field), ("meshes", _mesh)):
+        for k, item in enumerate(given[key].items() if key in given else ()):
+            with located_errors(item):
+                ground = ground.with_solids(read(item, k))
+    return ground
+
+
+def _height_field(value: YamlValue, k: int) -> HeightField:
+    given = value.fields((), (*_FIELD, *_SURFACE))
+    sources = [key for key in ("heights", "file", "image") if key in given]
+    if len(sources) != 1:
+        raise value.error("one of heights, file and image is wanted")
+    rest = _rest(given, f"terrain_{k}")
+    if sources == ["image"]:
+        image = value.fields(("image", "size", "height"), _SURFACE)
+        x, y = image["size"].vector(2)
+        path, height = _path(image["image"]), image["height"].number()
+        return HeightField.from_image(path, (float(x), float(y)), height, **rest)
+    if "spacing" not in given:
+        raise value.error("the key 'spacing' is missing")
+    spacing = given["spacing"].number()
+    if sources == ["file"]:
+        return HeightField.from_file(_path(given["file"]), spacing, **rest)
+    rows = [[item.number() for item in row] for row in given["heights"]]
+    if len({len(row) for row in rows}) > 1:
+        raise given["heights"].error("rows of the same length are wanted")
+    return HeightField(rows, spacing, **rest)
+
+
+def _mesh(value: YamlValue, k: int) -> TriangleMesh:
+    given = value.fields((), ("file", "scale", "vertices", "faces", *_SURFACE))
+    rest = _rest(given, f"mesh_{k}")
+    if "file" in given:
+        scale = given["scale"].positive() if "scale" in given else 1.0
+        return TriangleMesh.from_file(_path(given["file"]), scale, **rest)
+    inline = value.fields(("vertices", "faces"), _SURFACE)
+    origin = np.array(rest.pop("origin", (0.0, 0.0, 0.0)))
+    vertices = np.array([row.vector(3) for row in inline["vertices"]]).reshape(-1, 3)
+    faces = np.array([row.vector(3) for row in inline["faces"]]).reshape(-1, 3)
+    return TriangleMesh(vertices + origin, faces, **rest)
+
+
+def _rest(given: dict[str, YamlValue], name: str) -> dict[str, Any]:
+    rest: dict[str, Any] = {"name": given["name"].text() if "name" in given else name}
+    if "friction" in given:
+        rest["friction"] = given["friction"].number()
+    if "origin" in given:
+        rest["origin"] = tuple(given["origin"].vector(3).tolist())
+    return rest
+
+
+def _path(value: YamlValue) -> Path:
+    return value.folder / value.text()
+
+
+_NUMBERS = ("spacing", "firmness", "patch", "thickness")
+_OTHERS = ("shape", "origin", "contact", "name")
+_LAW = (
+    "mass",
+    "period",
+    "ground_stiffness",
+    "ground_viscosity",
+    "stiffness",
+    "viscosity",
+)
+
+
+def with_deformable(ground: Ground, value: YamlValue) -> Ground:
+    """A scene whose floor gives way: the name of a preset, or fields with numbers.
+
+    Args:
+        ground: friction and law of contact.
+        value: section of the file.
+    """
+    from humans_sim.soft.ground.deformable_ground import (
+        PRESETS,
+        DeformableGround,
+        PointContact,
+    )
+    from humans_sim.soft.ground.screen_design import ScreenLaw
+
+    if not value.is_mapping():
+        chosen = DeformableGround(value.choice(tuple(PRESETS)))
+    else:
+        given = value.fields(("law",), (*_NUMBERS, *_OTHERS))
+        numbers: dict[str, Any] = {
+            word: given[word].positive() for word in _NUMBERS if word in given
+        }
+        if "shape" in given:
+            sides = [item.whole() for item in given["shape"]]
+            if len(sides) != 2:
+                raise given["shape"].error("two numbers of pins are wanted")
+            numbers["shape"] = tuple(sides)
+        if "origin" in given:
+            numbers["origin"] = tuple(float(x) for x in given["origin"].vector(3))
+        if "contact" in given:
+            own = given["contact"].fields((), ("stiffness", "viscosity"))
+            with located_errors(given["contact"]):
+                numbers["contact"] = PointContact(
+                    **{k: x.number() for k, x in own.items()}
+                )
+        law: ScreenLaw | str
+        if given["law"].is_mapping():
+            own = given["law"].fields((), _LAW)
+            with located_errors(given["law"]):
+                law = ScreenLaw(**{word: x.number() for word, x in own.items()})
+        else:
+            law = given["law"].choice(tuple(PRESETS))
+        if "name" in given:
+            numbers["name"] = given["name"].text()
+        with located_errors(value):
+            chosen = DeformableGround(law, **numbers)
+    scene = chosen.scene(ground.friction)
+    return replace(ground, solids=scene.solids, surface=chosen)
+
 
 _GROUND = (
     "friction",
@@ -171,3 +334,56 @@ def pushes_of(value: YamlValue | None) -> list[Push]:
             )
         pushes.append(push)
     return pushes
+
+
+_KEYS = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
+
+
+def start_keys(fields: Mapping[str, YamlValue]) -> dict[str, YamlValue]:
+    """What the section ``start`` of a scenario says."""
+    return fields["start"].fields((), _KEYS) if "start" in fields else {}
+
+
+def model_start(
+    fields: Mapping[str, YamlValue], model: Any, system: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Configuration and velocity of a biped at the start.
+
+    Args:
+        fields: of the scenario.
+        model: of the biped; joints that it has not are left aside where the scenario
+            is of another one.
+        system: of its simulation.
+    """
+    start = start_keys(fields)
+    joints = np.zeros(len(model.joint_names))
+    v = np.zeros(model.nv)
+    names = list(model.joint_names)
+    for key, target, scale in (
+        ("joints", joints, math.pi / 180),
+        ("joint_speeds", v[6:], 1.0),
+    ):
+        if key not in start:
+            continue
+        for name, value in start[key].mapping().items():
+            if name in names:
+                target[names.index(name)] = scale * value.number()
+            elif model.name == fields["model"].text():
+                raise value.error(f"{model.name} has no joint '{name}'")
+    q = model.standing(joints)
+    if "tilt" in start:
+        angles = np.radians(start["tilt"].vector(3))
+        turn = pin.Quaternion(pin.rpy.rpyToMatrix(*angles))
+        q[3:7] = turn.coeffs()
+        if model.contact_names:
+            q[2] -= model.contact(q)[:, 2].min()
+    if "contact_geometry" in fields:
+        names = [n for n in system.contact_points if n in model.tag_names]
+        balls = [model.tag_names.index(name) for name in names]
+        if balls:
+            q[2] -= (model.tags(q)[balls, 2] - system.radii[: len(balls)]).min()
+    if "height" in start:
+        q[2] += start["height"].number()
+    if "base_velocity" in start:
+        v[:6] = start["base_velocity"].vector(6)
+    return q, v

@@ -10,8 +10,14 @@ from humans_sim.bodies.mass_properties import (
     of_particles,
     of_sphere,
 )
-from humans_sim.bodies.motion import BodyMotion, move
-from humans_sim.bodies.packed_state import STATE_SIZE, pack, packed_rates, unpack
+from humans_sim.bodies.motion import (
+    STATE_SIZE,
+    BodyMotion,
+    move,
+    pack,
+    packed_rates,
+    unpack,
+)
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 
 __all__ = [

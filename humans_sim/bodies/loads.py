@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from humans_sim.bodies.integrators import Forces
 from humans_sim.bodies.mass_properties import BodyError
+from humans_sim.bodies.motion import Forces
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.constants import DOWNWARD

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim anatomy``: ball models of bones, a wrist that moves."""
+"""``humans-sim anatomy``: ball models of bones, a wrist that moves.
+
+``humans-sim anatomy picture``: a ball model seen from a side.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,72 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from humans_sim.cli.bone_pictures import picture
-from humans_sim.cli.help import Group
 from humans_sim.cli.options import WristMethod, checked_option, number, output_file
-from humans_sim.cli.output import described_os_errors, register, result, say
-from humans_sim.core.output_paths import check_output_file
+from humans_sim.cli.output import Group, described_os_errors, register, result, say
+from humans_sim.core.files import check_output_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humans_sim.anatomy import HandMotion, Wrist, WristRun
+
+
+_COLOUR = (0.89, 0.85, 0.76)
+
+
+def picture(
+    model: Annotated[Path, typer.Argument(help="A ball model: .npz.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The picture; default: beside the model.",
+            callback=output_file(".png"),
+        ),
+    ] = None,
+    view: Annotated[
+        str, typer.Option(help="palmar (along z), dorsal, radial (x) or ulnar.")
+    ] = "palmar",
+    pixels: Annotated[
+        float, checked_option("Along the longer edge.", number(least=16, most=4096))
+    ] = 800,
+    depth: Annotated[
+        bool, typer.Option("--depth", help="Grey by depth instead of light.")
+    ] = False,
+) -> None:
+    """Draw a ball model, seen from a side: each ball on the pixels it covers."""
+    import numpy as np
+    from PIL import Image
+
+    from humans_sim.anatomy import load_ball_model
+    from humans_sim.core.errors import ParameterError
+    from humans_sim.core.files import check_output_file
+    from humans_sim.view.raster import ball_splat, camera_around
+    from humans_sim.view.wrist_raster import VIEWS
+
+    if view not in VIEWS:
+        raise ParameterError(f"--view is one of {', '.join(VIEWS)}, not '{view}'")
+    target = model.with_suffix(".png") if output is None else output
+    check_output_file(target, (".png",))
+    balls = load_ball_model(model)
+    reach = balls.radii[:, None]
+    corners = np.concatenate([balls.centres - reach, balls.centres + reach])
+    camera = camera_around(corners, VIEWS[view], int(pixels))
+    image = ball_splat(balls.centres, balls.radii, 0, camera)
+    seen = image.ids >= 0
+    colours = image.coloured([_COLOUR], rim=0.05 * float(np.ptp(corners, axis=0).max()))
+    if depth:
+        far, near = image.depth[seen].min(), image.depth[seen].max()
+        share = (np.where(seen, image.depth, far) - far) / max(near - far, 1e-12)
+        grey = np.where(seen, 60 + 180 * share, 255.0)
+        colours = np.repeat(np.rint(grey).astype(np.uint8)[..., None], 3, axis=2)
+    with described_os_errors(target):
+        Image.fromarray(colours).save(target)
+    area = float(seen.sum()) * camera.pixel**2
+    say(f"{len(balls)} balls, {1e6 * area:.1f} mm^2 seen; written: {target}")
+    result(balls=len(balls), area=area, pixel=camera.pixel, written=[target])
+
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -56,7 +115,7 @@ def ball_model(
     """Make a model of balls of a bone's mesh, and say how well it fits."""
     target = bone.with_suffix(".npz") if output is None else output
     check_output_file(target, (".npz",), overwrite)
-    from humans_sim.applications.ball_models import build_ball_model
+    from humans_sim.applications.wrist_scenarios import build_ball_model
 
     edge = None if spacing is None else 1e-3 * spacing
     built = build_ball_model(bone, edge, metric, unit, reduced, link)
@@ -167,7 +226,7 @@ def move(
 
     from humans_sim.anatomy import HandMotion, load_wrist, plausibility
     from humans_sim.anatomy.wrist.plausibility import CARPALS
-    from humans_sim.cli.progress import progress
+    from humans_sim.cli.output import progress
 
     hand = HandMotion(motion, math.radians(angle))
     bones = load_wrist(wrist, 1e-3 * spacing).cut(*(cut or ()))
@@ -251,7 +310,7 @@ def _written(run: WristRun, save: Path | None, plot: Path | None) -> list[Path]:
             run.save(save)
         files.append(save)
     if plot is not None:
-        from humans_sim.view.plots.wrist_plots import plot_wrist
+        from humans_sim.view.reports.wrist_report import plot_wrist
 
         with described_os_errors(plot):
             plot_wrist(run, plot)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim export``: models and stored motions in files of other programs."""
+"""``humans-sim export``: models and stored motions in files of other programs.
+
+``humans-sim compare``: two stored runs beside each other.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from humans_sim.cli.options import (
     ANIMATIONS,
@@ -17,13 +22,15 @@ from humans_sim.cli.options import (
     output_file,
     positive,
 )
-from humans_sim.cli.output import described_os_errors, result, say
+from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from humans_sim.analysis.run_comparison import RunComparison
     from humans_sim.anatomy.wrist.wrist_run import WristRun
     from humans_sim.observation.posture.result import Reconstruction
     from humans_sim.results.run import Run
+
 
 _RUNS = (*ANIMATIONS, ".mcap", ".csv")
 _WRISTS = (*ANIMATIONS, ".mcap")
@@ -69,7 +76,7 @@ def _export_model(
 ) -> None:
     _check_ending("a model", file, SCENES)
     from humans_sim.models import load_model
-    from humans_sim.view.scene_files.scene_file import export_model
+    from humans_sim.view.scene_files.scenes import export_model
 
     model = load_model(name, height=height, mass=mass)
     with described_os_errors(file):
@@ -102,7 +109,7 @@ def _export_motion(source: Path, file: Path) -> None:
 def _load(source: Path) -> Run | WristRun | Reconstruction:
     """A stored motion of any kind."""
     from humans_sim.cli.stored_runs import load_stored
-    from humans_sim.observation.posture.result_file import (
+    from humans_sim.observation.posture.result import (
         is_reconstruction,
         load_reconstruction,
     )
@@ -124,8 +131,8 @@ def _write_table(motion: Any, file: Path) -> None:
 
         write_wrist_mcap(motion, file)
     elif suffix == ".mcap" and not hasattr(motion, "to_mcap"):
-        from humans_sim.observation.posture.mcap_file import write_mcap
-        from humans_sim.view.posture_topics import posture_topics
+        from humans_sim.observation.posture.export import write_mcap
+        from humans_sim.view.run_topics import posture_topics
 
         write_mcap(motion, file, posture_topics(motion))
     else:
@@ -137,3 +144,91 @@ def _check_ending(what: str, file: Path, endings: Sequence[str]) -> None:
         raise ParameterError(
             f"{what} is written to {', '.join(endings)}, not to '{file.name}'"
         )
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+    b: Annotated[Path, typer.Argument(help="A run file of the same system.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write it as one page, too.",
+            callback=output_file(".html"),
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw both runs over each other.",
+            callback=output_file(".png", ".pdf", ".svg"),
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    animation: Annotated[
+        bool, typer.Option(help="Films of both on the page; they take longer.")
+    ] = False,
+) -> None:
+    """Compare two runs: numbers, and how far joints part over the common time."""
+    from humans_sim.analysis.run_comparison import compare_runs
+    from humans_sim.anatomy.wrist.wrist_run_files import is_wrist_run
+
+    for file in (a, b):
+        if is_wrist_run(file):
+            raise ParameterError(f"{file} is a motion of a wrist: only runs compare")
+    comparison = compare_runs(a, b)
+    print_comparison(comparison)
+    written = []
+    if plot is not None:
+        from humans_sim.view.reports.comparison_report import plot_comparison
+
+        with described_os_errors(plot):
+            plot_comparison(comparison, plot)
+        written.append(plot)
+    if output is not None:
+        from humans_sim.view.reports.comparison_report import write_comparison
+
+        with described_os_errors(output):
+            write_comparison(comparison, output, title, animation)
+        written.append(output)
+    for path in written:
+        say(f"written: {path}")
+    result(
+        a=a,
+        b=b,
+        system=comparison.a.info.get("system"),
+        start=comparison.t[0],
+        end=comparison.t[-1],
+        samples=len(comparison.t),
+        identical=comparison.identical,
+        outcomes=comparison.verdicts,
+        values=[
+            {**vars(value), "difference": value.difference}
+            for value in comparison.values
+        ],
+        coordinates=[vars(part) for part in comparison.coordinates],
+        written=written,
+    )
+
+
+def print_comparison(comparison: RunComparison) -> None:
+    """Both tables, on the console."""
+    from humans_sim.analysis.run_comparison import difference_texts, value_texts
+
+    numbers = Table(title="numbers")
+    numbers.add_column("what")
+    for label in (*comparison.labels, "difference"):
+        numbers.add_column(escape(label), justify="right", overflow="fold")
+    numbers.add_row("outcome", *comparison.verdicts, "")
+    for value in comparison.values:
+        numbers.add_row(value.name, *value_texts(value))
+    console.print(numbers)
+    t = comparison.t
+    parted = Table(title=f"how far they part, {t[0]:.4g} s to {t[-1]:.4g} s")
+    parted.add_column("coordinate")
+    for column in ("rms", "largest", "at [s]"):
+        parted.add_column(escape(column), justify="right")
+    for part in comparison.coordinates:
+        parted.add_row(escape(part.name), *difference_texts(part))
+    console.print(parted)

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.output_paths import check_output_file, check_output_folder
+from humans_sim.core.files import check_output_file, check_output_folder
 from humans_sim.core.resources import resource_names
 
 Check = Callable[[typer.CallbackParam, Any], Any]

@@ -4,6 +4,9 @@
 Commands are registered by :func:`register`, which adds ``--json`` to them; they print
 on :data:`console`, and put what they found into the object by :func:`result`. With
 ``--json`` the object is all there is on standard output, text goes to standard error.
+
+Commands whose help shows flags as they are typed. How far a command is: bars on a
+terminal, lines elsewhere, all on standard error.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -24,12 +29,49 @@ import typer
 from rich.console import Console
 from rich.errors import MarkupError
 from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
 
-from humans_sim.cli.help import Command
 from humans_sim.cli.signals import exit_code
 from humans_sim.core.errors import HumansError, printable
+from humans_sim.core.kernel_compilation import (
+    Compilation,
+    report_compilation,
+)
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """A flag is typed without a value: it shows none."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    return parameters
+
+
+class Command(TyperCommand):
+    """A command."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options and arguments."""
+        return _without_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options."""
+        return _without_types(super().get_params(ctx))
+
 
 CLOSED_PIPE = 141
 """Exit code where nobody reads what is printed, as of programs that SIGPIPE ends."""
@@ -218,3 +260,98 @@ def mute() -> None:
     """Let nothing be said at the end that could not be said before."""
     if sys.__stdout__ is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+
+
+COMPILING = "compiling kernels, once"
+_LINE_EVERY = 5.0
+"""Time between two lines about the compilation, where there is no terminal [s]."""
+
+
+class Display:
+    """Work under way; kernels that are compiled meanwhile are one part of it.
+
+    Attributes:
+        bars: one for each part.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is under way yet."""
+        self._console = Console(stderr=True)
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._compiled = Compilation("", 0, 0.0)
+        self._next_line = 0.0
+
+    def show(self, name: str, done: int, total: int | None) -> None:
+        """Report how much of something is done."""
+        if name not in self._tasks:
+            self._tasks[name] = self.bars.add_task(escape(name), total=total)
+        self.bars.update(self._tasks[name], completed=done, total=total)
+
+    def rate(self, name: str, done: int, total: int, text: str) -> None:
+        """Report how fast it goes: beside a bar, or now and then as a line."""
+        self.show(name, done, total)
+        if not self.bars.disable:
+            label = escape(f"{name}, {text}")
+            self.bars.update(self._tasks[name], description=label)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LINE_EVERY
+            self._say(f"{done} of {total} {name}, {text}")
+
+    def remove(self, name: str) -> None:
+        """It is done."""
+        if name in self._tasks:
+            self.bars.remove_task(self._tasks.pop(name))
+
+    def compiling(self, now: Compilation) -> None:
+        """Report the compilation."""
+        self._compiled = max(self._compiled, now, key=lambda c: c.count)
+        if not self.bars.disable:
+            # How many there are is not known before.
+            self.show(COMPILING, now.count, None)
+            label = escape(f"{COMPILING}: {now.kernel}")
+            self.bars.update(self._tasks[COMPILING], description=label)
+        elif now.kernel and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LINE_EVERY
+            done = f" ({now.count} done)" if now.count else ""
+            self._say(f"{COMPILING}: {now.kernel}{done}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def finish(self) -> None:
+        """Say what the compilation cost."""
+        count, seconds = self._compiled.count, self._compiled.seconds
+        if count:
+            from humans_sim.core.kernels import are_kernels_kept
+
+            kept = "kept for next time"
+            if not are_kernels_kept():
+                kept = "not kept, as nothing can be written (set NUMBA_CACHE_DIR)"
+            self._say(f"compiled {count} kernels in {seconds:.1f} s: {kept}")
+
+
+@contextmanager
+def display() -> Iterator[Display]:
+    """Show how far something is, and which kernels are compiled for it."""
+    shown = Display()
+    with shown.bars:
+        with report_compilation(shown.compiling):
+            yield shown
+        shown.bars.stop()
+        shown.finish()
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far one thing is: the function takes how much is done, of how much."""
+    with display() as shown:
+        yield lambda done, total: shown.show(name, done, total)

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim calibrate`` and ``humans-sim reconstruct``."""
+"""``humans-sim calibrate`` and ``humans-sim reconstruct``.
+
+Tables that ``humans-sim`` prints of people measured and motions reconstructed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from humans_sim.cli.exit_codes import DoubtfulResultError
 from humans_sim.cli.options import (
     Axis,
     Mode,
@@ -26,17 +30,206 @@ from humans_sim.cli.options import (
     positive,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
-from humans_sim.cli.posture_tables import (
-    print_calibration,
-    print_details,
-    print_outcomes,
-)
-from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.output_paths import make_output_folder
+from humans_sim.cli.signals import DoubtfulResultError
+from humans_sim.core.errors import HumansError, ParameterError, printable
+from humans_sim.core.files import make_output_folder
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from humans_sim.applications.batch.trial import Job, Outcome
     from humans_sim.observation.posture.calibrate import Calibration
+
+
+_GRADES = {"good": "[green]ok", "doubtful": "[yellow]??", "failed": "[red]no"}
+
+
+def print_calibration(
+    console: Console, found: Calibration, convention: str = "humans"
+) -> None:
+    """Sizes, places of markers, standing in a convention, and what was not seen."""
+    sizes = _table("sizes", ("", "name"), ("found [mm]", "usual [mm]", "± [mm]"))
+    sizes.add_column("")
+    for size in found.sizes:
+        note = "on a bound" if size.bounded else "" if size.seen else "not seen"
+        sizes.add_row(
+            _mark(size.seen and not size.bounded),
+            escape(size.name),
+            _mm(size.value),
+            _mm(size.usual),
+            _mm(size.spread),
+            note,
+        )
+    console.print(sizes)
+    columns = ("moved [mm]", "± [mm]", "left over [mm]")
+    markers = _table("markers", ("", "name", "segment"), columns)
+    for marker in found.markers:
+        markers.add_row(
+            _mark(marker.seen),
+            escape(marker.name),
+            escape(marker.segment),
+            _mm(marker.moved),
+            _mm(marker.spread),
+            _mm(marker.rms),
+        )
+    console.print(markers)
+    subject = found.subject
+    guess = "" if found.mass_given else " (a usual one for the stature)"
+    console.print(
+        f"stature {subject.height:.3f} m, mass {subject.mass:.1f} kg{guess}; "
+        f"{_mm(found.rms)} mm rms over {found.frames} frames"
+    )
+    if found.standing:
+        angles = ", ".join(
+            f"{n} {math.degrees(a):+.0f}"
+            for n, a in found.standing_angles(convention).items()
+        )
+        console.print(f"standing [deg]: {escape(angles)}")
+    _tell(console, "not as of a person who stands: check labels and set", found.unusual)
+    _tell(console, "could not be seen, and are as tables say", found.unseen)
+    _tell(console, "of the set, in no trial", found.missing)
+    _tell(console, "in the trials, unknown to the set", found.ignored)
+
+
+def print_outcomes(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """A row for each trial."""
+    # Narrow: it has to stand in 80 columns.
+    table = Table(title="trials", box=SIMPLE_HEAD, padding=0, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("trial", overflow="fold", min_width=11)
+    for column in ("frames", "rms\n[mm]"):
+        table.add_column(escape(column), justify="right", no_wrap=True)
+    table.add_column("worst\nmarker", overflow="ellipsis", no_wrap=True, max_width=16)
+    for column in ("mean\n[mm]", "worst\nframe", "rms\n[mm]"):
+        table.add_column(escape(column), justify="right", no_wrap=True)
+    for column in ("occl.\n[%]", "rej.\n[%]", "time\n[s]"):
+        table.add_column(escape(column), justify="right", no_wrap=True)
+    for outcome in outcomes:
+        found = outcome.summary
+        if not found:
+            table.add_row(_GRADES["failed"], escape(outcome.name))
+            continue
+        worst = found["worst_frames"][0]
+        kept = outcome.state == "kept" and found["verdict"] == "good"
+        table.add_row(
+            "[blue]kept" if kept else _GRADES[found["verdict"]],
+            escape(outcome.name),
+            str(found["frames"]),
+            _mm(found["rms"]),
+            escape(found["worst_marker"]),
+            _mm(found["worst_marker_mean"]),
+            str(worst["frame"]),
+            _mm(worst["rms"]),
+            _percent(found["occluded"]),
+            _percent(found["rejected"]),
+            f"{outcome.seconds:.1f}",
+        )
+    console.print(table)
+    print_forces(console, outcomes)
+    for outcome in outcomes:
+        for note in outcome.summary.get("notes", ()):
+            text = printable(f"{outcome.name}: {note}")
+            console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+        grade = outcome.summary.get("verdict", "good")
+        if grade != "good":
+            reasons = "; ".join(outcome.summary["reasons"])
+            text = printable(f"{outcome.name}: {grade}: {reasons}")
+            colour = "red" if grade == "failed" else "yellow"
+            console.print(f"[{colour}]{escape(text)}[/]", soft_wrap=True)
+
+
+def print_forces(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """A line for the forces of each trial that has some, and what is to be known."""
+    for outcome in outcomes:
+        for forces in outcome.summary.get("forces", ()):
+            console.print(f"{escape(outcome.name)}: {_forces(forces)}", soft_wrap=True)
+            for note in forces["notes"]:
+                text = printable(f"{outcome.name}: {note}")
+                console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+
+
+def _forces(forces: Mapping[str, Any]) -> str:
+    parts = [f"mass {forces['mass']:.1f} kg"]
+    if forces["covered"]:
+        parts.append(f"plates cover {_percent(forces['covered'])} % of the frames")
+    if forces["rms"] is not None and forces["correlation"] is not None:
+        parts.append(
+            "vertical force from markers alone: "
+            f"r {forces['correlation']:.3f}, {_percent(forces['rms'])} % of body weight"
+        )
+    if None not in forces["residual_force"]:
+        values = " ".join(_percent(value) for value in forces["residual_force"])
+        shift = 1e3 * forces["largest_shift"]
+        after = f" after a shift of up to {shift:.1f} mm" if shift else ""
+        parts.append(f"residual force x y z {values} % rms{after}")
+    return "; ".join(parts)
+
+
+def print_details(console: Console, outcome: Outcome) -> None:
+    """Markers and worst frames of one trial."""
+    found: Mapping[str, Any] = outcome.summary
+    columns = ("rms [mm]", "mean [mm]", "occluded [%]", "rejected [%]")
+    markers = _table("markers", ("name",), columns)
+    for row in found["markers"]:
+        markers.add_row(
+            escape(row["name"]),
+            _mm(row["rms"]),
+            _mm(row["mean"]),
+            _percent(row["occluded"]),
+            _percent(row["rejected"]),
+        )
+    console.print(markers)
+    frames = _table("worst frames", (), ("frame", "time [s]", "rms [mm]"))
+    frames.add_column("worst marker")
+    for column in ("its [mm]", "used"):
+        frames.add_column(escape(column), justify="right")
+    for row in found["worst_frames"]:
+        if row["rms"] is None:
+            continue
+        frames.add_row(
+            str(row["frame"]),
+            f"{row['time']:.3f}",
+            _mm(row["rms"]),
+            escape(row["marker"]),
+            _mm(row["largest"]),
+            str(row["used"]),
+        )
+    console.print(frames)
+    restless = found["frames"] - found["converged"]
+    if restless:
+        console.print(f"{restless} of {found['frames']} frames ended at no minimum")
+    _tell(console, "joints that no marker sees, kept near rest", found["unobservable"])
+    _tell(console, "of the set, not in the file", found["missing"])
+    _tell(console, "in the file, not used", found["ignored"])
+
+
+def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(title=title)
+    for column in words:
+        table.add_column(escape(column), overflow="fold")
+    for column in numbers:
+        table.add_column(escape(column), justify="right", no_wrap=True)
+    return table
+
+
+def _tell(console: Console, what: str, names: Sequence[str]) -> None:
+    if names:
+        console.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
+
+
+def _mark(good: bool) -> str:
+    return "[green]ok" if good else "[yellow]--"
+
+
+def _mm(distance: float | None) -> str:
+    return "–" if distance is None else f"{1e3 * distance:.1f}"
+
+
+def _percent(share: float) -> str:
+    """A share; what is not quite nothing does not look like it."""
+    percent = 100.0 * share
+    return "< 0.1" if 0 < percent < 0.1 else f"{percent:.1f}"
+
 
 _BECAME = {"failed": "failed", "doubtful": "gave doubtful results"}
 _MarkerSet = Annotated[
@@ -114,12 +307,12 @@ def calibrate(
             "which markers are these? Give --marker-set NAME or a file of your own "
             "(humans-sim calibrate lists them)"
         )
-    from humans_sim.applications.calibration import HUMAN, calibrate_recordings
-    from humans_sim.cli.progress import display
+    from humans_sim.applications.person import HUMAN, calibrate_recordings
+    from humans_sim.cli.output import display
     from humans_sim.models import load_model
     from humans_sim.models.conventions import load_convention
     from humans_sim.observation.markers.assemble import ReadOptions
-    from humans_sim.observation.posture.osim_file import check_coordinates
+    from humans_sim.observation.posture.opensim_files import check_coordinates
 
     load_convention(convention, load_model(HUMAN))
     if osim is not None:
@@ -281,7 +474,7 @@ def reconstruct(
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch
-    from humans_sim.applications.batch.settings import TrialSettings
+    from humans_sim.applications.batch.trial import TrialSettings
     from humans_sim.applications.person import choose_person
 
     settings = TrialSettings(
@@ -307,7 +500,7 @@ def reconstruct(
         given = (sources, subject, marker_set, height, mass, static)
         if any(value is not None for value in given):
             raise ParameterError("--example has a recording and a person of its own")
-        from humans_sim.applications import example_recording as shipped
+        from humans_sim.applications import example_recordings as shipped
 
         say("the example is synthetic: a simulated person, pushed while standing")
         sources, marker_set = [shipped.example_file()], shipped.MARKER_SET
@@ -331,7 +524,7 @@ def _run(
     jobs: Sequence[Job], workers: int | None, cluster: str | None, again: bool
 ) -> list[Outcome]:
     from humans_sim.applications.batch.batches import run_batch
-    from humans_sim.cli.progress import display
+    from humans_sim.cli.output import display
 
     outcomes: list[Outcome] = []
     try:

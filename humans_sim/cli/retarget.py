@@ -118,14 +118,14 @@ def retarget(
         raise ParameterError("--animate shows the simulation: leave --no-simulate out")
     model = load_model(robot)
     if any(path.suffix.lower() == ".csv" for path in output or []):
-        from humans_sim.applications.retarget_boards import board_settings
+        from humans_sim.applications.retarget import board_settings
 
         board_settings(model)
     name, recording = _recording(source, example)
     if example is not None:
         if any(value is not None for value in (subject, marker_set, height, mass)):
             raise ParameterError("--example has a person of its own")
-        from humans_sim.applications import example_motions as shipped
+        from humans_sim.applications import example_recordings as shipped
 
         marker_set, height, mass = shipped.MARKER_SET, shipped.HEIGHT, shipped.MASS
     say(f"{name}: postures")
@@ -147,7 +147,7 @@ def retarget(
     written: list[Path] = []
     if plot is not None:
         from humans_sim.view.plots.figure_panels import save_figure
-        from humans_sim.view.plots.retarget_plots import plot_retarget
+        from humans_sim.view.plots.robot_plots import plot_retarget
 
         save_figure(plot_retarget(motion, trial.run if trial else None), plot)
         written.append(plot)
@@ -175,7 +175,7 @@ def _recording(source: Path | None, example: str | None) -> tuple[str, Any]:
         )
     if source is not None:
         return source.name, source
-    from humans_sim.applications.example_motions import example_markers
+    from humans_sim.applications.example_recordings import example_markers
 
     say("the example is synthetic: a simulated person with markers")
     assert example is not None
@@ -191,14 +191,14 @@ def _tried(motion: RobotMotion, output: list[Path]) -> RetargetTrial:
 
     say("simulating")
     if any(path.suffix.lower() == ".csv" for path in output):
-        from humans_sim.applications.retarget_boards import board_motion
+        from humans_sim.applications.retarget import board_motion
 
         return simulate_boards(motion, board_motion(motion, "motion"))
     return simulate_motion(motion)
 
 
 def _write(motion: RobotMotion, output: list[Path]) -> list[Path]:
-    from humans_sim.applications.retarget_files import write_robot_motion
+    from humans_sim.applications.retarget import write_robot_motion
 
     for path in output:
         with described_os_errors(path):

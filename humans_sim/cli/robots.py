@@ -13,11 +13,10 @@ from rich.table import Table
 
 from humans_sim.cli.options import checked_option, output_file, positive
 from humans_sim.cli.output import console, described_os_errors, result, say
-from humans_sim.core.files import write_atomically
-from humans_sim.core.output_paths import check_output_file
+from humans_sim.core.files import check_output_file, write_atomically
 
 if TYPE_CHECKING:
-    from humans_sim.actuation.servo_numbers import ServoNumbers
+    from humans_sim.actuation.servo_set import ServoNumbers
     from humans_sim.applications.robot_draft import RobotDraft
 
 
@@ -118,8 +117,8 @@ def tune_servos(
     ] = None,
 ) -> None:
     """Step responses of a robot's servos; gains from what their joints carry."""
-    from humans_sim.actuation.servo_set import ServoSet
-    from humans_sim.actuation.servo_tuning import (
+    from humans_sim.actuation.servo_set import (
+        ServoSet,
         reflected_inertias,
         step_response,
         tuned_servos,
@@ -160,7 +159,7 @@ def tune_servos(
     written = []
     if plot is not None:
         from humans_sim.view.plots.figure_panels import save_figure
-        from humans_sim.view.plots.servo_plots import draw_step_responses
+        from humans_sim.view.plots.robot_plots import draw_step_responses
 
         save_figure(draw_step_responses(responses, robot.name, size), plot)
         written.append(plot)

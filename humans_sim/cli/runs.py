@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones."""
+"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones.
+
+Tables that ``humans-sim`` prints of runs.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from humans_sim.cli.options import (
     ANIMATIONS,
@@ -32,11 +37,15 @@ from humans_sim.cli.output import (
     say,
 )
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.output_paths import check_output_file
+from humans_sim.core.files import check_output_file
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from humans_sim.analysis.gait import WalkSummary
     from humans_sim.cli.stored_runs import Stored
     from humans_sim.results.check import Check
+
 
 _WRITERS = {".npz": "", ".mcap": "to_mcap", ".csv": "to_csv"}
 """What writes a run, by ending; run files are written while it is simulated."""
@@ -107,9 +116,9 @@ def run(
     ] = False,
 ) -> None:
     """Simulate a scenario and check its physics (without a name: list them)."""
+    from humans_sim.applications.batch.variations import parse_settings
     from humans_sim.applications.scenarios import read_scenario
     from humans_sim.applications.scenarios import scenario_names as all_names
-    from humans_sim.applications.sweep.variations import parse_settings
 
     if not scenario:
         print_titles("scenarios", "what happens", all_names(), read_scenario)
@@ -174,8 +183,8 @@ def _check_animation(chosen: Any, animate: Path | None) -> None:
 
 def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | None]:
     """A run, to its end or to what stopped it; a run file is written on the way."""
-    from humans_sim.cli.progress import progress
-    from humans_sim.dynamics.simulation_error import SimulationError
+    from humans_sim.cli.output import progress
+    from humans_sim.dynamics.simulation import SimulationError
 
     with progress("simulating") as watch:
         try:
@@ -186,10 +195,9 @@ def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | No
 
 def _print_run(chosen: Any, done: Stored, wall: float) -> Check:
     """Print what happened; return whether it is physically right."""
-    from humans_sim.analysis.incidents import incident_lines, incidents_of
+    from humans_sim.analysis.summary import incident_lines, incidents_of
     from humans_sim.cli.stored_runs import wrist_lines
-    from humans_sim.cli.tables import print_check, print_events
-    from humans_sim.dynamics.joint_dissipation import dissipation_text
+    from humans_sim.dynamics.joints import dissipation_text
     from humans_sim.results.run import Run
 
     span = float(done.t[-1] - done.t[0])
@@ -276,7 +284,6 @@ def check(
 ) -> None:
     """Check the physics of a run: gaps, forces, friction, energy, impacts."""
     from humans_sim.cli.stored_runs import load_stored
-    from humans_sim.cli.tables import print_check
 
     stored = load_stored(file)
     checked = stored.check()
@@ -311,12 +318,11 @@ def report(
 ) -> None:
     """Report a run: steps, distance, balance, checks; write it as one page."""
     from humans_sim.cli.stored_runs import load_stored, report_stored
-    from humans_sim.cli.tables import print_check, print_summary
 
     stored = load_stored(file)
     page = file.with_suffix(".html") if output is None else output
     check_output_file(page, (".html",))
-    from humans_sim.cli.progress import display
+    from humans_sim.cli.output import display
 
     say(f"writing {page}")
     with display(), described_os_errors(page):
@@ -333,3 +339,61 @@ def report(
         raise HumansError(f"{file} is no walk to the end")
     if walked and not checked:
         raise HumansError(f"{file} is not clean: see the checks above")
+
+
+_COLOURS = {"ok": "green", "no": "red", "n/a": "yellow"}
+
+
+def print_events(console: Console, done: Stored) -> None:
+    """How often what happened."""
+    counts: dict[str, list[float]] = {}
+    for event in done.events:
+        counts.setdefault(event.kind, []).append(event.time)
+    if not counts:
+        return
+    table = Table(title="events")
+    table.add_column("kind")
+    for column in ("number", "first [s]", "last [s]"):
+        table.add_column(escape(column), justify="right")
+    for kind, times in counts.items():
+        table.add_row(
+            escape(kind), str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}"
+        )
+    console.print(table)
+
+
+def print_check(console: Console, checked: Check) -> None:
+    """Whether the run is physically right."""
+    table = Table(title="check")
+    table.add_column("")
+    table.add_column("what")
+    for column in ("worst", "limit"):
+        table.add_column(column, justify="right")
+    table.add_column("unit")
+    table.add_column("where")
+    for finding in checked.findings:
+        table.add_row(
+            f"[{_COLOURS[finding.word]}]{finding.word}",
+            finding.name,
+            finding.value_text,
+            finding.limit_text,
+            finding.unit,
+            escape(finding.where),
+        )
+    console.print(table)
+
+
+def print_summary(console: Console, summary: WalkSummary) -> None:
+    """The walk report."""
+    table = Table(title=summary.headline)
+    for column in ("", "what", "how much"):
+        table.add_column(column, overflow="fold")
+    section = ""
+    for row in summary.rows():
+        if row.section != section:
+            table.add_section()
+        table.add_row(
+            row.section if row.section != section else "", row.name, row.value
+        )
+        section = row.section
+    console.print(table)

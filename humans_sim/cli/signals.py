@@ -16,6 +16,8 @@ Therefore a process that is importing is ended at once, so is one whose interrup
 lost, and a thread watches: if the process has not ended :data:`GRACE` seconds after the
 signal, it ends it. Half written files are removed in each case. A second signal ends
 the process at once.
+
+What a command's exit code says.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
+
+from humans_sim.core.errors import HumansError
 
 GRACE = 1.5
 """Time to clean up after a signal [s]."""
@@ -203,3 +207,15 @@ def until_interrupted() -> Iterator[None]:
     finally:
         _watch.forced_code = None
         _watch.settle()
+
+
+DONE, FAILED, WRONG_USAGE, DOUBTFUL = 0, 1, 2, 3
+
+
+class DoubtfulResultError(HumansError):
+    """A command did what it was asked to, and its result is to be looked at first."""
+
+
+def code_of(error: HumansError) -> int:
+    """The exit code of a command that ends by an error."""
+    return DOUBTFUL if isinstance(error, DoubtfulResultError) else FAILED

@@ -33,7 +33,7 @@ def plot_stored(run: Stored, path: Path) -> None:
     if isinstance(run, Run):
         run.plot(path)
     else:
-        from humans_sim.view.plots.wrist_plots import plot_wrist
+        from humans_sim.view.reports.wrist_report import plot_wrist
 
         plot_wrist(run, path)
 

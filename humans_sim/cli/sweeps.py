@@ -21,11 +21,11 @@ from humans_sim.cli.options import (
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.output_paths import make_output_folder
+from humans_sim.core.files import make_output_folder
 
 if TYPE_CHECKING:
-    from humans_sim.applications.sweep.sweeps import RunOutcome, SweptRun
-    from humans_sim.applications.sweep.variations import Variation
+    from humans_sim.applications.batch.sweeps import RunOutcome, SweptRun
+    from humans_sim.applications.batch.variations import Variation
 
 _SHOWN = 3
 """Errors of runs that are printed while a sweep runs; the others are in its table."""
@@ -82,10 +82,13 @@ def sweep(
 ) -> None:
     """Simulate a scenario with many values and seeds; one table, and a plot."""
     from humans_sim.applications.batch.runner import cores
-    from humans_sim.applications.sweep.run_row import METRICS
-    from humans_sim.applications.sweep.sweeps import plan_sweep, table_rows
-    from humans_sim.applications.sweep.table import check_table, write_table
-    from humans_sim.applications.sweep.variations import parse_variation
+    from humans_sim.applications.batch.sweep_table import (
+        METRICS,
+        check_table,
+        write_table,
+    )
+    from humans_sim.applications.batch.sweeps import plan_sweep, table_rows
+    from humans_sim.applications.batch.variations import parse_variation
 
     variations = [parse_variation(text) for text in vary or ()]
     if not variations and not seeds:
@@ -128,8 +131,8 @@ def sweep(
 def _run(
     runs: Sequence[SweptRun], workers: int | None, cluster: str | None, again: bool
 ) -> list[RunOutcome]:
-    from humans_sim.applications.sweep.sweeps import run_sweep
-    from humans_sim.cli.progress import display
+    from humans_sim.applications.batch.sweeps import run_sweep
+    from humans_sim.cli.output import display
 
     outcomes: list[RunOutcome] = []
     start, kept = time.monotonic(), 0

@@ -88,7 +88,7 @@ def view(
 def _show_model(
     model: Model, host: str, port: int, move: bool, seconds: float | None
 ) -> None:
-    from humans_sim.control.trajectories.sway import Sway
+    from humans_sim.control.trajectories.trajectory import Sway
     from humans_sim.view.browser.scene import Scene
 
     scene = Scene(model, host, port)
@@ -108,7 +108,7 @@ def _show_model(
 
 
 def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> None:
-    from humans_sim.cli.progress import display
+    from humans_sim.cli.output import display
     from humans_sim.view.browser.live import show_walk
 
     def opened(url: str) -> None:

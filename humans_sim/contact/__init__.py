@@ -4,26 +4,34 @@
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.solids import Box, HalfSpace
 from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
-from humans_sim.contact.joint.contact_errors import (
-    ContactError,
-    CurvatureSumError,
-    ForbiddenMotionError,
-    NoContactError,
-    SurfaceError,
+from humans_sim.contact.joint.contact_joint import (
+    ContactJoint,
+    Joint,
+    JointState,
+    contact_velocity,
 )
-from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
-from humans_sim.contact.joint.edges import Edge, box_edges, polyhedron_edges
-from humans_sim.contact.joint.joints import Joint, JointState
-from humans_sim.contact.joint.surface_implicit import Ellipsoid, ImplicitSurface
 from humans_sim.contact.joint.surface_shapes import (
     Cone,
     Cylinder,
+    Edge,
     Inside,
     Plane,
     Sphere,
     Torus,
+    box_edges,
+    polyhedron_edges,
 )
-from humans_sim.contact.joint.surfaces import Surface, SurfacePoint
+from humans_sim.contact.joint.surfaces import (
+    ContactError,
+    CurvatureSumError,
+    Ellipsoid,
+    ForbiddenMotionError,
+    ImplicitSurface,
+    NoContactError,
+    Surface,
+    SurfaceError,
+    SurfacePoint,
+)
 
 __all__ = [
     "Box",

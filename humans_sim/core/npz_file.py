@@ -4,26 +4,39 @@
 numpy's own reader trusts sizes, compression and headers. This one knows the members it
 wants, compares what a member says of its size with the limits and with what it holds,
 reads headers by their form instead of as Python, and takes numbers only.
+
+Headers of ``.npy`` files, checked before anything is made as large as they say.
+
+Archives of arrays (``.npz``) from arrays in memory and from rows on disk.
+
+A small archive is compressed. In a large one the arrays lie as they are, from an
+address that is a multiple of 64: so they can be used from the file itself, without
+being read (:func:`humans_sim.core.npz_file.read_npz` with ``lazy``), and writing many
+gigabytes takes as long as copying them.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import mmap
 import re
 import struct
 import sys
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
+from humans_sim.core.arrays import release
+from humans_sim.core.bounded_text import parse_json
 from humans_sim.core.budget import check_expansion
-from humans_sim.core.files import ErrorOf, open_regular
-from humans_sim.core.json_text import parse_json
+from humans_sim.core.errors import FileWriteError
+from humans_sim.core.files import ErrorOf, atomic_stream, fault_reason, open_regular
 
 LARGEST_ARCHIVE = 1 << 33
 """Archives above this size are refused [bytes]."""
@@ -199,3 +212,261 @@ def _text(array: np.ndarray) -> str:
     if array.dtype.kind != "U" or array.shape != ():
         raise ValueError("its header is no text")
     return array.tobytes().decode(f"utf-32-{sys.byteorder[0]}e").rstrip("\0")
+
+
+COMPRESSED = 1 << 26
+"""Largest content of an archive that is compressed [bytes]."""
+_ALIGNMENT = 64
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""Earliest that an archive knows: equal arrays give equal files."""
+
+
+class Member(NamedTuple):
+    """An array as it is written.
+
+    Attributes:
+        dtype: of its numbers.
+        shape: of the whole.
+        parts: its bytes in C order, piece by piece.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    parts: Iterable[Any]
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> Member:
+        """A member that holds an array."""
+        return cls(array.dtype, array.shape, _pieces(array))
+
+    @property
+    def size(self) -> int:
+        """Of its numbers [bytes]."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def write_npz(
+    path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> Path:
+    """Write arrays with a header, whole or not at all.
+
+    Raises:
+        FileWriteError: the file cannot be written, or nobody could read it.
+    """
+    return write_members(
+        path, header, {name: Member.of(array) for name, array in arrays.items()}
+    )
+
+
+def write_members(
+    path: Path, header: Mapping[str, Any], members: Mapping[str, Member]
+) -> Path:
+    """Write an archive of a header and members, one after the other.
+
+    Raises:
+        FileWriteError: the file cannot be written, or nobody could read it.
+    """
+    text = np.array(json.dumps(dict(header)))
+    held = sum(member.size for member in members.values())
+    if text.nbytes > LARGEST_HEADER:
+        raise FileWriteError("it has too many events, or names that are too long", path)
+    if held + text.nbytes > LARGEST_ARCHIVE - _CHUNK:
+        raise FileWriteError(f"{held} bytes are more than is read again", path)
+    packed = zipfile.ZIP_DEFLATED
+    kind = packed if held <= COMPRESSED else zipfile.ZIP_STORED
+    with atomic_stream(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        _write_member(archive, stream, "header", Member.of(text), packed)
+        for name, member in members.items():
+            _write_member(archive, stream, name, member, kind)
+    return path
+
+
+def _write_member(
+    archive: zipfile.ZipFile, stream: BinaryIO, name: str, member: Member, kind: int
+) -> None:
+    place = zipfile.ZipInfo(f"{name}.npy", _DATE)
+    place.compress_type = kind
+    place.external_attr = 0o600 << 16
+    with archive.open(place, "w", force_zip64=True) as out:
+        start = stream.tell() if kind == zipfile.ZIP_STORED else 0
+        out.write(_array_head(member, start))
+        written = 0
+        for part in member.parts:
+            written += out.write(part)
+    if written != member.size:
+        raise ValueError(f"{name}: {written} bytes instead of {member.size}")
+
+
+def _array_head(member: Member, start: int) -> bytes:
+    """The head of an array, padded so that its numbers lie at a round address."""
+    form = {
+        "descr": np.lib.format.dtype_to_descr(member.dtype),
+        "fortran_order": False,
+        "shape": member.shape,
+    }
+    # As numpy writes it, which also is what the reader takes.
+    items = "".join(f"'{key}': {value!r}, " for key, value in form.items())
+    text = f"{{{items}}}".encode("latin-1")
+    pad = -(start + 10 + len(text) + 1) % _ALIGNMENT
+    text += b" " * pad + b"\n"
+    return b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text
+
+
+def _pieces(array: np.ndarray) -> Iterator[Any]:
+    """The bytes of an array in C order."""
+    if array.ndim == 0 or array.nbytes <= _CHUNK:
+        yield array.tobytes()
+        return
+    rows = max(1, _CHUNK * len(array) // array.nbytes)
+    for row in range(0, len(array), rows):
+        yield array[row : row + rows].tobytes()
+        release(array)
+
+
+class RowSpool:
+    """Rows of an array in a file without a name, which a killed process takes along.
+
+    Args:
+        path: file that they will go to; they are kept in its folder.
+        dtype: of the numbers.
+        shape: of a row.
+        newest: how many rows are kept, the newest; None for all.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        newest: int | None = None,
+    ) -> None:
+        """No rows yet."""
+        self._path, self.dtype, self.shape, self._newest = path, dtype, shape, newest
+        self._size = math.prod(shape) * dtype.itemsize
+        self._count = 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=path.parent, buffering=0)
+        except (OSError, ValueError) as fault:
+            raise FileWriteError(fault_reason(fault), path) from fault
+
+    def __len__(self) -> int:
+        """Rows that are kept."""
+        newest = self._count if self._newest is None else self._newest
+        return min(self._count, newest)
+
+    def write(self, rows: np.ndarray) -> None:
+        """Append rows.
+
+        Raises:
+            FileWriteError: they cannot be written.
+        """
+        rows = np.ascontiguousarray(rows, self.dtype)
+        if rows.shape[1:] != self.shape:
+            raise ValueError(f"rows of {rows.shape[1:]}, not {self.shape}")
+        if self._newest is not None and len(rows) > self._newest:
+            self._count += len(rows) - self._newest
+            rows = rows[-self._newest :]
+        place = self._count if self._newest is None else self._count % self._newest
+        first = len(rows) if self._newest is None else self._newest - place
+        self._put(place, rows[:first])
+        self._put(0, rows[first:])
+        self._count += len(rows)
+
+    def _put(self, row: int, rows: np.ndarray) -> None:
+        data, at = rows.tobytes(), row * self._size
+        try:
+            self._file.seek(at)
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as fault:
+            raise FileWriteError(fault_reason(fault), self._path) from fault
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the rows that are kept."""
+        return len(self) * self._size
+
+    def first(self) -> np.ndarray:
+        """The oldest row that is kept."""
+        self._file.seek(self._oldest() * self._size)
+        data = self._file.read(self._size)
+        return np.frombuffer(data, self.dtype).reshape(self.shape)
+
+    def _oldest(self) -> int:
+        """Where the oldest row lies."""
+        full = self._newest is not None and self._count > self._newest
+        return self._count % len(self) if full else 0
+
+    def member(self) -> Member:
+        """The rows in their order; the file is closed once they are read."""
+        return Member(self.dtype, (len(self), *self.shape), self._read())
+
+    def array(self) -> np.ndarray:
+        """The rows in memory; the file is closed."""
+        shape = (len(self), *self.shape)
+        data = bytearray().join(self._read())
+        return np.frombuffer(data, self.dtype).reshape(shape)
+
+    def _read(self) -> Iterator[bytes]:
+        count, oldest = len(self), self._oldest()
+        with self._file as file:
+            for start, end in ((oldest, count), (0, oldest)):
+                file.seek(start * self._size)
+                left = (end - start) * self._size
+                while left and (data := file.read(min(left, _CHUNK))):
+                    left -= len(data)
+                    yield data
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._file.close()
+
+
+_LONGEST = 4096
+"""Longest header [bytes]."""
+
+
+class NpyHeader(NamedTuple):
+    """What numbers follow a header.
+
+    Attributes:
+        shape: of their array.
+        order: "F" where the first axis runs fastest, else "C".
+        kind: of each number.
+    """
+
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    kind: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return math.prod(self.shape)
+
+
+def read_npy_header(stream: IO[bytes], axes: int, most: int) -> NpyHeader:
+    """Read the header of an array of numbers.
+
+    Args:
+        stream: at the beginning of the file.
+        axes: that the array must have.
+        most: numbers that it may have.
+
+    Raises:
+        ValueError: it is another array, or none.
+    """
+    version = np.lib.format.read_magic(stream)
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, fortran, kind = read(stream, max_header_size=_LONGEST)
+    header = NpyHeader(shape, "F" if fortran else "C", kind)
+    if len(shape) != axes or header.size > most:
+        raise ValueError(f"an array {shape}; up to {most} numbers in {axes} axes")
+    if kind.kind not in "biuf":
+        raise ValueError(f"an array of {kind}, not of numbers")
+    return header

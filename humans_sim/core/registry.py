@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import Any
 
 REGISTRY = {
-    "run_text": "humans_sim.analysis.run_text",
+    "run_text": "humans_sim.analysis.summary",
     "plot_run": "humans_sim.view.plots.run_plots",
     "run_topics": "humans_sim.view.run_topics",
-    "posture_topics": "humans_sim.view.posture_topics",
+    "posture_topics": "humans_sim.view.run_topics",
     "animate": "humans_sim.view.film.animation",
     "write_posture_report": "humans_sim.view.reports.posture_report",
 }

@@ -8,12 +8,10 @@ from humans_sim.dynamics.controller import (
     Controller,
     ControlState,
 )
-from humans_sim.dynamics.general_system import GeneralSystem
+from humans_sim.dynamics.problems import GeneralSystem
 from humans_sim.dynamics.pushes import Push
-from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.simulation_error import SimulationError
-from humans_sim.results.contact_table import ContactTable
-from humans_sim.results.events import Event
+from humans_sim.dynamics.simulation import Simulation, SimulationError
+from humans_sim.results.records import ContactTable, Event
 from humans_sim.results.run import Run, load_run
 
 __all__ = [

@@ -1,20 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on a system but rigid contacts: actuation, pushes, a soft surface."""
+"""What acts on a system but rigid contacts: actuation, pushes, a soft surface.
+
+Forces of a surface that gives way, as the dynamics takes them.
+
+Such a surface has samples of its own. At each it finds the forces of its contacts,
+which then are held up to the next one: both methods see a generalised force that is
+constant from sample to sample, so that neither is stiff.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.drive_kernels import DriveTable
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.actuation_interface import Actuation, DriveTable
+from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Pushes
-from humans_sim.dynamics.state import State
-from humans_sim.dynamics.surface_reaction import reaction_of
-from humans_sim.dynamics.system import System
-from humans_sim.results import events as kinds
-from humans_sim.results.events import Event
+from humans_sim.dynamics.system import State, System
+from humans_sim.results import records as kinds
+from humans_sim.results.records import Event, Sample
+
+
+class SurfaceReaction(Protocol):
+    """What a surface does to a system.
+
+    Attributes:
+        held: generalised force until the next sample (nv,) [N m, N].
+        due: time of the next sample [s].
+    """
+
+    held: np.ndarray
+    due: float
+
+    def start(self, t: float) -> None:
+        """Begin at a time [s], the surface at rest."""
+
+    def update(
+        self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray
+    ) -> None:
+        """Make a sample.
+
+        Args:
+            t: its time [s].
+            q: configuration then.
+            v: velocity then.
+            applied: all that acts but this (nv,) [N m, N].
+        """
+
+    def complete(self, sample: Sample) -> Sample:
+        """A sample of the system with the contacts and the energy of the surface."""
+
+
+def reaction_of(system: Any) -> SurfaceReaction | None:
+    """The reaction of the surface in a system's scene; None where there is none.
+
+    Raises:
+        ParameterError: the scene of anything but a biped alone has one.
+    """
+    surface = getattr(getattr(system, "ground", None), "surface", None)
+    if surface is None:
+        return None
+    if not isinstance(system, ModelSystem):
+        raise ParameterError("a ground that gives way carries a biped alone")
+    reaction: SurfaceReaction = surface.reaction(system)
+    return reaction
 
 
 class Loads(NamedTuple):
@@ -36,7 +87,7 @@ class AppliedLoads:
 
     Args:
         system: what they act on.
-        actuation: its states are those of :class:`~humans_sim.dynamics.state.State`.
+        actuation: its states are those of :class:`~humans_sim.dynamics.system.State`.
 
     Attributes:
         reaction: of a surface that gives way; None where there is none.

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
-from humans_sim.contact.geometry.solids import HALF_SPACE
-from humans_sim.contact.geometry.terrain_kernels import (
+from humans_sim.contact.geometry.mesh import MESH, RANK
+from humans_sim.contact.geometry.mesh_contact_kernels import (
+    ABSENT,
     surface_distance,
     surface_feature,
 )
-from humans_sim.contact.geometry.valley_kernels import ABSENT
+from humans_sim.contact.geometry.solids import HALF_SPACE
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.system import SLOW
 

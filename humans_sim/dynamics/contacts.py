@@ -9,7 +9,7 @@ from typing import Any
 
 from humans_sim.contact.geometry.body_features import BodyFeatures, body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
-from humans_sim.dynamics.joint_dissipation import Given
+from humans_sim.dynamics.joints import Given
 from humans_sim.models import Model
 
 
@@ -39,7 +39,7 @@ class Contacts:
         joint_damping: whether the damping of the model's joints acts; or other values
             for some, by name [N m s/rad].
         joint_friction: the same for their dry friction [N m]
-            (:mod:`~humans_sim.dynamics.joint_dissipation`).
+            (:mod:`~humans_sim.dynamics.joints`).
     """
 
     points: Sequence[str] | None = None

@@ -7,26 +7,281 @@ for stiff actuation and soles that creep, on every machine. ``rosenbrock`` is li
 implicit, of order 3: the same at moderate accuracy, for robots that walk. ``cvode`` is
 SUNDIALS' multistep method (scikit-sundae), the successor of the manual's LSODAR. All
 are driven step by step; the caller looks for events inside the step just made.
+
+What an integrator starts with, and the error of one that cannot continue.
+
+Dormand and Prince's explicit Runge-Kutta method of order 8(5,3).
+
+Coefficients and control of the step are those of scipy's DOP853; sums over the stages
+are compiled, as the right-hand side of a robot costs no more than these in numpy.
+
+A linearly implicit integrator: stiff motion at moderate accuracy, at little cost.
+
+Rang and Angermann's Rosenbrock-W method ROS34PW2: four stages, order 3, L-stable and
+stiffly accurate, and of order 3 with any matrix in place of the Jacobian. So the stiff
+part of the derivatives is enough: friction over creep speed, damping and gain of
+drives. A step costs four right-hand sides, one Jacobian and one factorisation, and has
+no iterations that could fail.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.integrate import Radau
 
-from humans_sim.core.errors import MissingDependencyError, ParameterError
-from humans_sim.dynamics.dop853 import Dop853 as Dop853
-from humans_sim.dynamics.initial_value_problem import Derivatives, Rhs
-from humans_sim.dynamics.initial_value_problem import (
-    InitialValueProblem as InitialValueProblem,
-)
-from humans_sim.dynamics.initial_value_problem import (
-    IntegrationError as IntegrationError,
-)
-from humans_sim.dynamics.rosenbrock import Rosenbrock
+from humans_sim.core import runge_kutta
+from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
+from humans_sim.dynamics import rosenbrock_kernels
+
+Rhs = Callable[[float, np.ndarray], np.ndarray]
+Derivatives = Callable[[float, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+WholeStep = Callable[
+    [float, np.ndarray, np.ndarray, float, float],
+    tuple[float, float, np.ndarray, np.ndarray] | None,
+]
+
+
+class IntegrationError(HumansError):
+    """The integrator cannot continue from here."""
+
+
+class InitialValueProblem(NamedTuple):
+    """What an integrator starts with.
+
+    Attributes:
+        rhs: the right-hand side, of time and state.
+        t: where to start [s].
+        y: the state there.
+        rtol: relative tolerance.
+        atol: absolute tolerance of each state.
+        first_step: size of the first step [s]; None leaves it to the integrator.
+        derivatives: of the right-hand side by the state and by time, for implicit
+            integrators; None leaves them to differences.
+        whole_step: a step of the method in one call, where there is one: of time,
+            state, its rates, the bound and the size; it returns the time at the end,
+            the next size, the state, and its rates (of an explicit method those at all
+            stages), or None where the step is to be made stage by stage.
+    """
+
+    rhs: Rhs
+    t: float
+    y: np.ndarray
+    rtol: float
+    atol: np.ndarray
+    first_step: float | None = None
+    derivatives: Derivatives | None = None
+    whole_step: WholeStep | None = None
+
+
+class Dop853:
+    """One step at a time, with the method's own polynomial between its ends.
+
+    Args:
+        problem: what to solve.
+
+    Attributes:
+        t: where the last step ended [s].
+        y: the state there.
+        step_size: size that the next step would have [s].
+    """
+
+    def __init__(self, problem: InitialValueProblem) -> None:
+        """Start."""
+        self._rates, self.t, self.y = problem.rhs, problem.t, problem.y
+        self._tolerances = problem.rtol, np.asarray(problem.atol, dtype=float)
+        self._whole_step = problem.whole_step
+        self._begin, self._start = self.t, self.y
+        n = len(self.y)
+        self._stages = np.zeros((runge_kutta.STAGES + 1 + runge_kutta.EXTRA, n))
+        self._now = self._rates(self.t, self.y)
+        self._inside: np.ndarray | None = None
+        self.step_size = problem.first_step or self._first_step(problem.rhs)
+
+    def _first_step(self, rhs: Rhs) -> float:
+        """Size of a first step by Hairer, Norsett and Wanner, section II.4 [s]."""
+        rtol, atol = self._tolerances
+        now = self._now
+        scale = atol + rtol * np.abs(self.y)
+        size, slope = (float(np.linalg.norm(v / scale)) for v in (self.y, now))
+        root = math.sqrt(len(self.y))
+        small = size < 1e-5 * root or slope < 1e-5 * root
+        trial = 1e-6 if small else 0.01 * size / slope
+        later = rhs(self.t + trial, self.y + trial * now)
+        bend = float(np.linalg.norm((later - now) / scale)) / root / trial
+        largest = max(slope / root, bend)
+        if largest <= 1e-15:
+            return max(1e-6, 1e-3 * trial)
+        return min(100.0 * trial, (0.01 / largest) ** (1.0 / 8.0))
+
+    def step(self, bound: float) -> None:
+        """Make one step, not beyond ``bound``; t and y are then its end."""
+        self._inside = None
+        t, y, before = self.t, self.y, self.step_size
+        made = None
+        if self._whole_step is not None:
+            made = self._whole_step(t, y, self._now, bound, before)
+        if made is None:
+            made = self._step_by_stages(bound)
+        self._begin, self._start = t, y
+        self.t, self.step_size, self.y, self._stages = made
+        self._now = self._stages[runge_kutta.STAGES]
+        if self.t == bound:
+            # A step cut short by the bound says little about the next one.
+            self.step_size = max(self.step_size, before)
+
+    def _step_by_stages(
+        self, bound: float
+    ) -> tuple[float, float, np.ndarray, np.ndarray]:
+        """Time at the end, size of the next step, state and stages."""
+        t, y, size = self.t, self.y, self.step_size
+        stages = np.empty_like(self._stages)
+        stages[0] = self._now
+        smallest = 10.0 * math.ulp(t)
+        size = max(size, smallest)
+        rejected = False
+        while True:
+            if size < smallest:
+                raise IntegrationError(
+                    "the step size went to zero: it is less than the spacing of numbers"
+                )
+            end_time = min(t + size, bound)
+            step = end_time - t
+            for stage in range(1, runge_kutta.STAGES + 1):
+                state = runge_kutta.stage_state(stage, y, stages, step)
+                time = t + runge_kutta.TIMES[stage] * step
+                if stage == runge_kutta.STAGES:
+                    time = end_time
+                stages[stage] = self._rates(time, state)
+            error = runge_kutta.step_error(y, state, stages, step, self._tolerances)
+            size = runge_kutta.next_size(step, error, rejected)
+            if error < 1.0:
+                return end_time, size, state, stages
+            rejected = True
+
+    def stiffness(self) -> float:
+        """Size of the last step times the largest rate at which motions decay in it."""
+        step = self.t - self._begin
+        return float(runge_kutta.stiffness(self._start, self.y, self._stages, step))
+
+    def at(self, t: float) -> np.ndarray:
+        """The state inside the last step, by the method's own interpolant."""
+        if t == self.t:
+            return self.y
+        step = self.t - self._begin
+        if self._inside is None:
+            stages = self._stages
+            for stage in range(runge_kutta.STAGES + 1, len(stages)):
+                state = runge_kutta.stage_state(stage, self._start, stages, step)
+                time = self._begin + runge_kutta.TIMES[stage] * step
+                stages[stage] = self._rates(time, state)
+            self._inside = runge_kutta.interpolant(self._start, self.y, stages, step)
+        state = runge_kutta.inside((t - self._begin) / step, self._start, self._inside)
+        return np.asarray(state)
+
+    def refresh(self) -> None:
+        """The right-hand side jumped at t: evaluate it anew; the size is kept."""
+        self._now = self._rates(self.t, self.y)
+
+    def adjust(self) -> None:
+        """Evaluate it anew: the next step begins with the rates of the last one.
+
+        With old ones, the error of each step would be of first order in its size.
+        """
+        self.refresh()
+
+
+_FIRST_STEP = 1e-3
+
+
+class Rosenbrock:
+    """One step at a time, with a cubic between its ends.
+
+    Args:
+        problem: with the stiff part of the derivatives, at least.
+
+    Attributes:
+        t: where the last step ended [s].
+        y: the state there.
+        step_size: size that the next step would have [s].
+    """
+
+    def __init__(self, problem: InitialValueProblem) -> None:
+        """Start."""
+        rates, t, y, self._rtol, self._atol, first_step, derivatives = problem[:7]
+        if derivatives is None:
+            raise ParameterError("a Rosenbrock method needs derivatives")
+        self._whole_step = problem.whole_step
+        self._rates, self._derivatives = rates, derivatives
+        self.t, self.y = t, y
+        self.step_size = _FIRST_STEP if first_step is None else first_step
+        self._now = rates(t, y)
+        self._start: tuple[float, np.ndarray, np.ndarray] = (t, y, self._now)
+
+    def step(self, bound: float) -> None:
+        """Make one step, not beyond ``bound``; t and y are then its end."""
+        if self._whole_step is not None:
+            made = self._whole_step(self.t, self.y, self._now, bound, self.step_size)
+            if made is not None:
+                self._start = (self.t, self.y, self._now)
+                self.t, self.step_size, self.y, self._now = made
+                return
+        t, y = self.t, self.y
+        jacobian, by_time = self._derivatives(t, y)
+        slopes = np.empty((rosenbrock_kernels.STAGES, len(y)))
+        rejected = False
+        while True:
+            cut = self.step_size >= bound - t
+            step = bound - t if cut else self.step_size
+            if step < rosenbrock_kernels.SMALLEST and not cut:
+                raise IntegrationError("the step size went to zero")
+            factors, order, regular = rosenbrock_kernels.factorise(jacobian, step)
+            error = np.inf
+            if regular:
+                linear = jacobian, by_time, factors, order
+                for stage in range(rosenbrock_kernels.STAGES):
+                    rates = self._now
+                    if stage:
+                        moved = rosenbrock_kernels.stage_state(stage, y, slopes, step)
+                        rates = self._rates(
+                            t + rosenbrock_kernels.TIMES[stage] * step, moved
+                        )
+                    rosenbrock_kernels.solve_stage(stage, slopes, rates, step, linear)
+                end, error = rosenbrock_kernels.end_of_step(
+                    y, slopes, step, self._rtol, self._atol
+                )
+            following = rosenbrock_kernels.next_size(step, error, rejected)
+            if error <= 1.0:
+                break
+            rejected, self.step_size = True, following
+        # A step cut short by the bound says little about the next one.
+        self.step_size = max(self.step_size, following) if cut else following
+        self._start = (t, y, self._now)
+        self.t, self.y = bound if cut else t + step, end
+        self._now = self._rates(self.t, end)
+
+    def at(self, t: float) -> np.ndarray:
+        """The state inside the last step."""
+        if t == self.t:
+            return self.y
+        begin, y, rates = self._start
+        step = self.t - begin
+        state: np.ndarray = rosenbrock_kernels.between(
+            (t - begin) / step, step, y, self.y, rates, self._now
+        )
+        return state
+
+    def refresh(self) -> None:
+        """The right-hand side jumped at t: evaluate it anew."""
+        self._now = self._rates(self.t, self.y)
+
+    def adjust(self) -> None:
+        """Nothing: contacts that creep refer to nothing that changes."""
+
 
 AUTOMATIC = "automatic"
 ROSENBROCK = "rosenbrock"

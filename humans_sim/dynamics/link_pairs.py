@@ -22,7 +22,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
-from humans_sim.models.self_collision import SelfCollision
+from humans_sim.models.description import SelfCollision
 
 _SHORT = 0.25
 """A link is passed over whose length is shorter, over the reach of those beside it."""

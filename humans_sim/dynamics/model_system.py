@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A biped model in its scene, as the dynamics sees it."""
+"""A biped model in its scene, as the dynamics sees it.
+
+The table of a model's contacts: its points with solids, its joints with limits. The
+points of a model that may touch: tags, then features of its body. What a run keeps of
+the system it was simulated with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact.geometry.body_features import BodyFeatures
+from humans_sim.contact.geometry.foot_spheres import sphere_tags
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.bounded_rows import BoundedRows
-from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
     ContactGeometry,
     MovingGeometry,
@@ -28,19 +32,131 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
-from humans_sim.dynamics.contact_points import ContactPoints
-from humans_sim.dynamics.joint_choice import joint_limits, locked_velocities
-from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.joints import (
+    BoundedRows,
+    JointDissipation,
+    joint_limits,
+    locked_velocities,
+)
 from humans_sim.dynamics.link_pairs import link_pairs
-from humans_sim.dynamics.model_contacts import contact_table
-from humans_sim.dynamics.point_forces import point_force
 from humans_sim.dynamics.self_contacts import SelfContacts
-from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
-from humans_sim.dynamics.tree_kernels import TreeTable
-from humans_sim.dynamics.tree_table import tree_table
+from humans_sim.dynamics.system import (
+    EVENT_DRIVEN,
+    TIME_STEPPING,
+    FreeBaseChart,
+    System,
+    Terms,
+)
+from humans_sim.dynamics.tree_kernels import TreeTable, tree_table
 from humans_sim.models import Model
-from humans_sim.models.joint_memory import JointMemory
-from humans_sim.models.self_collision import SelfCollision
+from humans_sim.models.description import SelfCollision
+from humans_sim.models.model import JointMemory
+from humans_sim.models.points import PointSet, point_force
+from humans_sim.results.record import model_and_ground
+from humans_sim.results.records import LIMIT, POINT, ContactTable
+
+
+def contact_table(
+    ground: Ground,
+    points: Sequence[str],
+    limits: Sequence[str],
+    limit_restitution: float,
+) -> ContactTable:
+    """Each point with each solid, then the limits.
+
+    Args:
+        ground: the scene.
+        points: names of the contact points.
+        limits: names of the limits.
+        limit_restitution: Newton's coefficient of a joint at its limit.
+    """
+    names = [
+        name if len(ground.solids) == 1 else f"{name}/{solid.name}"
+        for name in points
+        for solid in ground.solids
+    ]
+    count, ends = len(names), len(limits)
+    friction = np.tile(ground.frictions(), len(points))
+    return ContactTable.of(
+        names=(*names, *limits),
+        kinds=(POINT,) * count + (LIMIT,) * ends,
+        tangents=np.array([2] * count + [0] * ends),
+        friction=np.concatenate([friction, np.zeros(ends)]),
+        restitution=np.array([ground.restitution] * count + [limit_restitution] * ends),
+    )
+
+
+class ContactPoints(NamedTuple):
+    """Points that may touch; n of them.
+
+    Attributes:
+        names: of the points, tags first (n,).
+        links: that carry them (n,).
+        points: where they are.
+        features: those that are no tags; None where there are none.
+    """
+
+    names: tuple[str, ...]
+    links: tuple[str, ...]
+    points: PointSet
+    features: BodyFeatures | None
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        tags: tuple[str, ...],
+        features: BodyFeatures | None,
+        locked: np.ndarray,
+    ) -> ContactPoints:
+        """Tags of a model, and features of those of its links that can move.
+
+        Args:
+            model: the model.
+            tags: names of tags.
+            features: of its body, or None.
+            locked: velocities that are zero.
+
+        Raises:
+            ParameterError: there is no such tag or link, or a name stands twice.
+        """
+        fixed = model.tag_points(tags)
+        own = {tag.name: tag.link for tag in model.parts.tags}
+        links = tuple(own[name] for name in tags)
+        if features is None:
+            return cls(tags, links, fixed, None)
+        taken = sorted(set(tags) & set(features.names))
+        if taken:
+            raise ParameterError(f"two contact points are called '{taken[0]}'")
+        joints, places = features.in_joints(model)
+        reached = PointSet(model.pin, joints, places).support.copy()
+        reached[:, locked] = False
+        moving = np.flatnonzero(reached.any(axis=1))
+        features = features.some(moving)
+        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
+        return cls(
+            (*tags, *features.names),
+            (*links, *features.links),
+            PointSet(model.pin, carriers, np.vstack([fixed.local, places[moving]])),
+            features,
+        )
+
+    def bounding_balls(self, radii: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres (m, 3) and radii (m,) of balls round the points of each link [m].
+
+        Args:
+            radii: of the points (n,) [m].
+        """
+        points = self.points
+        centres = np.zeros((len(points.joints), 3))
+        reaches = np.zeros(len(points.joints))
+        for k in range(len(points.joints)):
+            own = points.row == k
+            places = points.local[own]
+            centres[k] = (places.min(axis=0) + places.max(axis=0)) / 2.0
+            far = np.linalg.norm(places - centres[k], axis=1) + radii[own]
+            reaches[k] = far.max()
+        return centres, reaches
 
 
 class ModelSystem:
@@ -438,3 +554,47 @@ class ModelSystem:
 
 
 _NO_GAP, _NO_DRIFT = np.zeros(0), np.zeros((0, 3))
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A system that describes itself for the record of a run."""
+
+    def record(self) -> dict[str, Any]:
+        """Plain data."""
+
+
+def scene_record(system: System) -> dict[str, Any]:
+    """Model, solids and radii as plain data; nothing for general coordinates."""
+    if isinstance(system, Recorded):
+        return system.record()
+    if not isinstance(system, ModelSystem):
+        return {}
+    return {
+        **model_and_ground(system.model, system.ground),
+        **surface_record(system),
+        **touching_record(system),
+    }
+
+
+def surface_record(system: ModelSystem) -> dict[str, Any]:
+    """A surface that gives way, as plain data; its state is that of the last sample."""
+    surface = system.ground.surface
+    if surface is None:
+        return {}
+    return {getattr(surface, "record_key", "surface"): surface.record()}
+
+
+def touching_record(system: ModelSystem) -> dict[str, Any]:
+    """What of a model touches, as plain data."""
+    balls = sphere_tags(system.model)
+    features = system.features
+    own = set(() if features is None else features.names)
+    radii = zip(system.contact_points, system.radii.tolist(), strict=True)
+    return {
+        "radii": {name: radius for name, radius in radii if radius and name not in own},
+        **({} if features is None else {"features": features.record()}),
+        **({"sphere_tags": balls} if balls else {}),
+        **({"armature": system.armature.tolist()} if system.armature.any() else {}),
+        **system.dissipation.record(system.velocity_names),
+    }

@@ -4,19 +4,24 @@
 Ball, block, rod, pendulum, beads, slider: the data are textbook ones. The woodpecker
 toy is Glocker's (Dynamik von Starrkoerpersystemen mit Reibung und Stoessen, 1995),
 with the numbers used by Leine, van Campen and Glocker (2003).
+
+Contacts of a rigid body in the plane with the floor, corner by corner. A mechanical
+system in general coordinates: mass matrix, forces, gaps.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from humans_sim.core.constants import GRAVITY
-from humans_sim.dynamics.general_system import GeneralSystem
-from humans_sim.dynamics.planar_kernels import corner_drifts, corner_gaps, corner_rows
-from humans_sim.dynamics.surfaces.rolling_problems import (
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.kernels import kernel
+from humans_sim.dynamics.surfaces.rolling import (
     coin,
     rattleback,
     rolling_cylinder,
@@ -24,7 +29,169 @@ from humans_sim.dynamics.surfaces.rolling_problems import (
     rolling_knee,
 )
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
-from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
+from humans_sim.dynamics.system import (
+    EVENT_DRIVEN,
+    SLOW,
+    TIME_STEPPING,
+    FlatChart,
+    Terms,
+)
+from humans_sim.results.records import LIMIT, POINT, ContactTable
+
+
+@kernel
+def corner_gaps(corners, q):
+    """Heights of the corners (n,) [m].
+
+    Args:
+        corners: from the centre of mass, at angle zero (n, 2) [m].
+        q: x, z of the centre of mass and the angle.
+    """
+    c, s = math.cos(q[2]), math.sin(q[2])
+    gaps = np.empty(corners.shape[0])
+    for k in range(corners.shape[0]):
+        gaps[k] = q[1] + s * corners[k, 0] + c * corners[k, 1]
+    return gaps
+
+
+@kernel
+def corner_rows(corners, q):
+    """Jacobians of the corners, normal and one tangent (n, 3, 3)."""
+    c, s = math.cos(q[2]), math.sin(q[2])
+    rows = np.zeros((corners.shape[0], 3, 3))
+    for k in range(corners.shape[0]):
+        rows[k, 0, 1] = rows[k, 1, 0] = 1.0
+        rows[k, 0, 2] = c * corners[k, 0] - s * corners[k, 1]
+        rows[k, 1, 2] = -(s * corners[k, 0] + c * corners[k, 1])
+    return rows
+
+
+@kernel
+def corner_drifts(corners, q, v):
+    """Accelerations of the corners at zero acceleration (n, 3) [m/s^2]."""
+    c, s = math.cos(q[2]), math.sin(q[2])
+    drifts = np.zeros((corners.shape[0], 3))
+    for k in range(corners.shape[0]):
+        drifts[k, 0] = -(v[2] ** 2) * (s * corners[k, 0] + c * corners[k, 1])
+        drifts[k, 1] = -(v[2] ** 2) * (c * corners[k, 0] - s * corners[k, 1])
+    return drifts
+
+
+@dataclass(frozen=True)
+class GeneralSystem:
+    """A system given by functions of its coordinates q and velocities v = dq/dt.
+
+    Attributes:
+        name: what messages call it.
+        position_names: the coordinates.
+        mass: q -> (nv, nv).
+        force: (q, v) -> (nv,): all forces but contact, gyroscopic terms included.
+        potential: q -> potential energy of those forces [J].
+        contacts: the contacts it may have.
+        gap: q -> (nc,).
+        jacobian: q -> (nc, 3, nv); rows normal and tangents, unused rows zero.
+        drift: (q, v) -> (nc, 3): the rates of the rows times v; None where the rows
+            do not change.
+        conservative: whether the forces come from the potential, apart from what
+            damps: then time stepping lets no step with contacts add energy. False
+            where a force drives the system.
+        position_units: of the coordinates, each ``m`` or ``rad``, for plots; without
+            them the names decide.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = (EVENT_DRIVEN, TIME_STEPPING)
+
+    name: str
+    position_names: tuple[str, ...]
+    mass: Callable[[Vector], Vector]
+    force: Callable[[Vector, Vector], Vector]
+    potential: Callable[[Vector], float]
+    contacts: ContactTable
+    gap: Callable[[Vector], Vector]
+    jacobian: Callable[[Vector], Vector]
+    drift: Callable[[Vector, Vector], Vector] | None = None
+    conservative: bool = True
+    position_units: tuple[str, ...] = ()
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.position_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities, the same."""
+        return len(self.position_names)
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of the system."""
+        units = list(self.position_units)
+        return {"position_units": units} if units else {}
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocities: those of the coordinates."""
+        return self.position_names
+
+    @property
+    def thinnest(self) -> float:
+        """Nothing can be passed through."""
+        return np.inf
+
+    @property
+    def locked(self) -> Vector:
+        """Nothing is locked."""
+        return np.zeros(0, dtype=np.int64)
+
+    def chart(self, q: Vector) -> FlatChart:
+        """Coordinates around q."""
+        return FlatChart(q)
+
+    def check_state(self, q: Vector, v: Vector) -> None:
+        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+        for name, vector in (("q", q), ("v", v)):
+            if vector.shape != (self.nq,):
+                raise ConfigurationError(
+                    f"{name} of {self.name} has {self.nq} entries "
+                    f"({', '.join(self.position_names)}), not shape {vector.shape}"
+                )
+            if not np.isfinite(vector).all():
+                raise ConfigurationError(f"{name} of {self.name} is not finite")
+
+    def terms(self, q: Vector, v: Vector, which: Vector) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        if len(which) == 0:
+            none = np.zeros((0, 3))
+            rows = np.zeros((0, 3, self.nv))
+            return Terms(self.mass(q), -self.force(q, v), np.zeros(0), rows, none)
+        rows = self.jacobian(q)[which]
+        drift = np.zeros((len(which), 3))
+        if self.drift is not None:
+            drift = self.drift(q, v)[which]
+        gap = self.gap(q)[which]
+        return Terms(self.mass(q), -self.force(q, v), gap, rows, drift)
+
+    def active_contact_terms(
+        self, q: Vector, v: Vector, time: float, closed: Vector
+    ) -> tuple[Vector, Terms]:
+        """The contacts that are closed or close within a time, and their equations."""
+        gap, rate = self.gap_rates(q, v)
+        near = gap <= time * np.maximum(-rate, SLOW)
+        which = np.flatnonzero(near | (closed != 0))
+        return which, self.terms(q, v, which)
+
+    def gaps(self, q: Vector) -> Vector:
+        """Gaps of all contacts."""
+        return np.asarray(self.gap(q), dtype=float)
+
+    def gap_rates(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Gaps of all contacts and their rates."""
+        return self.gaps(q), self.jacobian(q)[:, 0] @ v
+
+    def energies(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        return float(0.5 * v @ self.mass(q) @ v), float(self.potential(q))
+
 
 Vector = np.ndarray
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.geometry.box_pairs import FAR
-from humans_sim.contact.geometry.convex_pairs import basis, place, turn
+from humans_sim.contact.geometry.convex_pairs import FAR, basis, place, turn
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.tree_kernels import TreeTable, tree_poses
 

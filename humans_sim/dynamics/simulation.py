@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulation of a system with contacts, actuation and control."""
+"""Simulation of a system with contacts, actuation and control.
+
+What a simulation offers to users who bring their own integrator. When a run is sampled.
+What a simulation that ends early raises.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,44 +19,130 @@ import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.core.budget import SAMPLES
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
-from humans_sim.dynamics.control_clock import ControlClock, check_control_period
 from humans_sim.dynamics.controller import (
     CommandWithNextCall,
+    ControlClock,
     ControlFunction,
     Controller,
+    check_control_period,
 )
 from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.event_driven.state_equations import StateEquations
+from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
-from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.own_integration import OwnIntegration
-from humans_sim.dynamics.progress_bar import progress_bar
+from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.pushes import Push
-from humans_sim.dynamics.recorded_signals import RecordedSignals
-from humans_sim.dynamics.sampling import sampling_times
-from humans_sim.dynamics.scene_record import scene_record
-from humans_sim.dynamics.sensors.sensor import Sensor
-from humans_sim.dynamics.sensors.sensor_clock import (
-    SensorClock,
-    check_sensors,
-)
-from humans_sim.dynamics.simulation_error import SimulationError
-from humans_sim.dynamics.step_failures import ENDINGS, reason_of
-from humans_sim.dynamics.stepper import Options, Stepper
+from humans_sim.dynamics.recording import RecordedSignals, RunStream, progress_bar
+from humans_sim.dynamics.sensor import Sensor, SensorClock, check_sensors
+from humans_sim.dynamics.stepper import ENDINGS, Options, Stepper, reason_of
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
-from humans_sim.results import events as kinds
+from humans_sim.results import records as kinds
 from humans_sim.results.event_states import EventState
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event, Sample
 from humans_sim.results.run import Run
-from humans_sim.results.run_stream import RunStream
-from humans_sim.results.sample import Sample
+
+
+class OwnIntegration(ABC):
+    """The part of a simulation that gives its equations away."""
+
+    system: System
+    _equations: StateEquations | None = None
+
+    @abstractmethod
+    def start(
+        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
+    ) -> Stepper:
+        """A stepper at the given state."""
+
+    def equations(
+        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
+    ) -> StateEquations:
+        """Right-hand side, event functions and event handling from a state on.
+
+        Contacts that touch are closed, impacts happen, and the controller, where it has
+        a period, is called. From now on :meth:`rates` and :meth:`signals` are those of
+        these equations. A :class:`Push` of the simulation does not act in them.
+
+        Args:
+            q: configuration.
+            v: velocity; zero unless given.
+            t: [s].
+
+        Raises:
+            ParameterError: the method is not ``event_driven``, or contacts creep.
+        """
+        self._equations = StateEquations(self.start(q, v, t))
+        return self._equations
+
+    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Derivative of x = (q, v, z) by time (the manual's CompleteDynamics).
+
+        The contacts are those of the :meth:`equations` begun last; where there are none
+        yet, they begin at (t, x).
+        """
+        return self._begun(t, x).rates(t, x)
+
+    def signals(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Functions whose fall to zero is an event (the manual's EventDetection)."""
+        return self._begun(t, x).signals(t, x)
+
+    def _begun(self, t: float, x: np.ndarray) -> StateEquations:
+        if self._equations is not None:
+            return self._equations
+        nq, nv = self.system.nq, self.system.nv
+        x = np.asarray(x, dtype=float)
+        if x.ndim != 1 or x.size < nq + nv:
+            raise ConfigurationError(
+                f"the state begins with {nq} positions and {nv} velocities, not shape "
+                f"{x.shape}"
+            )
+        return self.equations(x[:nq], x[nq : nq + nv], t)
+
+
+def sampling_times(start: float, end: float, period: float) -> np.ndarray:
+    """Times start + k period up to the end; the end itself is the last.
+
+    Raises:
+        ParameterError: there are too many.
+    """
+    ratio = (end - start) / period * (1 + 1e-12) + 1e-9
+    count = SAMPLES.check("a run", math.floor(min(ratio, sys.float_info.max)))
+    times = start + period * np.arange(count + 1)
+    if end - times[-1] > 1e-9 * period:
+        return np.append(times, end)
+    times[-1] = end
+    return times
+
+
+class SimulationError(HumansError):
+    """A simulation could not continue.
+
+    Attributes:
+        time: when [s].
+        q: configuration then.
+        v: velocity then.
+        z: states of the actuation then.
+        run: everything computed so far.
+    """
+
+    def __init__(self, message: str, sample: Sample, run: Run) -> None:
+        """Keep the last state and what was computed."""
+        self.time, self.q, self.v, self.z = sample.t, sample.q, sample.v, sample.z
+        self.run, self._parts = run, (message, sample, run)
+        super().__init__(f"at {sample.t:.9g} s: {message}")
+
+    def __reduce__(self) -> tuple[type[SimulationError], tuple[str, Sample, Run]]:
+        """Made again from its parts, as between processes."""
+        return type(self), self._parts
+
 
 METHODS: dict[str, type[Stepper]] = {
     EVENT_DRIVEN: EventStepper,

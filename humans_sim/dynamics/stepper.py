@@ -1,28 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both methods, event-driven and time-stepping, have in common."""
+"""What both methods, event-driven and time-stepping, have in common.
+
+Numerical failures of a step, as errors that say what they mean for the motion.
+Configurations without penetration.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.contact.geometry.mesh_contact_kernels import ABSENT
+from humans_sim.contact.problem.contact_problem import ContactProblemError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.control_clock import ControlClock
-from humans_sim.dynamics.controller import ControlState
-from humans_sim.dynamics.integrators import AUTOMATIC, ROSENBROCK
-from humans_sim.dynamics.penetration import project_out_of_penetration
-from humans_sim.dynamics.state import State
-from humans_sim.dynamics.system import System
-from humans_sim.results import events as kinds
+from humans_sim.dynamics.controller import ControlClock, ControlState
+from humans_sim.dynamics.integrators import AUTOMATIC, ROSENBROCK, IntegrationError
+from humans_sim.dynamics.system import State, System, TouchingBodies
+from humans_sim.results import records as kinds
 from humans_sim.results.event_states import EventState
-from humans_sim.results.events import Event
-from humans_sim.results.sample import Sample
+from humans_sim.results.records import Event, Sample
+
+_TOLERATED = 1e-6
+"""Penetration that is corrected without a word [m, rad]; more is an error."""
+_CORRECTED = 1e-13
+_ITERATIONS = 8
+
+
+def project_out_of_penetration(
+    system: TouchingBodies,
+    q: np.ndarray,
+    closed: np.ndarray | None = None,
+    deep: bool = False,
+) -> np.ndarray:
+    """The nearest configuration (in the mass metric) without penetration.
+
+    Args:
+        system: the system.
+        q: configuration.
+        closed: contacts whose gaps shall be zero; others shall not be negative.
+        deep: accept any depth.
+
+    Raises:
+        ConfigurationError: something is deeper inside than rounding can explain.
+    """
+    for attempt in range(_ITERATIONS):
+        gap = system.gaps(q)
+        wrong = gap < 0.0
+        if closed is not None:
+            wrong[:] = False
+            wrong[closed] = (np.abs(gap[closed]) > 0.0) & (gap[closed] < ABSENT)
+        if attempt == 0 and not deep and gap.size and gap.min() < -_TOLERATED:
+            worst = int(np.argmin(gap))
+            table = system.contacts
+            raise ConfigurationError(
+                f"{table.names[worst]} is {-gap[worst]:.3g} {table.units[worst]} "
+                "inside what it may only touch: raise the model or bend its joints"
+            )
+        if not wrong.any() or np.abs(gap[wrong]).max() <= _CORRECTED:
+            return q
+        which = np.flatnonzero(wrong)
+        terms = system.terms(q, np.zeros(system.nv), which)
+        normals = terms.jacobian[:, 0]
+        mobility = np.linalg.solve(terms.mass, normals.T)
+        impulses = np.linalg.lstsq(normals @ mobility, -terms.gap, rcond=1e-12)[0]
+        chart = system.chart(q)
+        q = chart.configuration(chart.rates(np.zeros(system.nv), mobility @ impulses))
+    return q
+
 
 SOLES: Mapping[str, float] = {
     "rtol": 1e-4,
@@ -279,3 +330,38 @@ class Stepper(ABC):
         """A sample with the contacts of a surface that gives way, if there is one."""
         reaction = self.loads.reaction
         return sample if reaction is None else reaction.complete(sample)
+
+
+FAILURES = (StepError, IntegrationError, ContactProblemError)
+"""What ends the event-driven method at some state."""
+ENDINGS = (*FAILURES, ConfigurationError, ArithmeticError, np.linalg.LinAlgError)
+"""What ends a simulation on its way."""
+
+
+@contextmanager
+def typed_failures() -> Iterator[None]:
+    """Raise :class:`StepError` in place of what linear algebra raises.
+
+    Only around mechanics: an error of somebody's controller stays what it is.
+    """
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise StepError(
+            f"the equations of motion cannot be solved ({error}): a chain of joints "
+            "has lost a direction (gimbal lock), a body has no mass, or motion became "
+            "infinite"
+        ) from error
+    except ConfigurationError as error:
+        raise StepError(str(error)) from error
+    except ArithmeticError as error:
+        raise StepError(
+            f"the forces or the torques are not finite numbers ({error})"
+        ) from error
+
+
+def reason_of(error: Exception) -> str:
+    """What to write about an error; of one that is not ours, its kind too."""
+    if isinstance(error, HumansError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

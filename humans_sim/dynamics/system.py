@@ -1,20 +1,179 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dynamics asks of a mechanical system.
+r"""What the dynamics asks of a mechanical system.
 
 Two kinds fulfil it: a biped model in its scene
 (:class:`~humans_sim.dynamics.model_system.ModelSystem`) and any system given by its
 mass matrix, forces and gaps in general coordinates
-(:class:`~humans_sim.dynamics.general_system.GeneralSystem`).
+(:class:`~humans_sim.dynamics.problems.GeneralSystem`).
+
+Where a simulated system is; the parts of a stepper share one of these.
+
+Local coordinates of a configuration: how a manifold is integrated.
+
+A configuration with a quaternion is no vector: adding to it leaves the unit sphere, and
+normalising afterwards hides an error. Here the integrator works on plain coordinates x
+around a centre, q = centre [+] x, whose rates follow exactly from the velocity:
+
+.. math:: \dot\varphi = \left(I + \tfrac12 [\varphi] +
+   \left(\frac{1}{\theta^2} - \frac{1 + \cos\theta}{2\theta\sin\theta}\right)
+   [\varphi]^2\right)\omega
+
+for the rotation vector phi of a free base. Near a half turn the coordinates end; the
+simulation takes a new centre long before (:attr:`Chart.worn`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from humans_sim.dynamics.chart import Chart
-from humans_sim.results.contact_table import ContactTable
+from humans_sim.core.kernels import kernel
+from humans_sim.results.records import ContactTable, Event
+
+
+@dataclass
+class State:
+    """A system at one time, with what happened to it so far.
+
+    Attributes:
+        t: time [s].
+        q: configuration (nq,).
+        v: velocity (nv,).
+        z: states of the actuation (nz,).
+        events: in the order of time.
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    events: list[Event] = field(default_factory=list)
+
+
+_WORN = 1.0
+"""Rotation from the centre beyond which a new centre is wanted [rad]."""
+_SERIES = 1e-4
+
+
+class Chart(Protocol):
+    """Coordinates x (nv,) around a centre."""
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """The configuration at x."""
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x at the velocity v."""
+
+    def worn(self, x: np.ndarray) -> bool:
+        """Whether x is so far out that a new centre should be taken."""
+
+
+class FlatChart:
+    """Coordinates of a vector space: the identity."""
+
+    def __init__(self, centre: np.ndarray) -> None:
+        """Coordinates around ``centre``."""
+        self._centre = np.array(centre, dtype=float)
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """The configuration at x."""
+        return self._centre + x
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The velocity itself."""
+        return v
+
+    def worn(self, x: np.ndarray) -> bool:
+        """Never."""
+        return False
+
+
+class FreeBaseChart:
+    """Coordinates of a free base and joints: shift, rotation vector, joint angles.
+
+    Attributes:
+        centre: where they are zero; its quaternion has unit length (nq,).
+    """
+
+    def __init__(self, centre: np.ndarray) -> None:
+        """Coordinates around the configuration ``centre`` of a biped model."""
+        self.centre = np.array(centre, dtype=float)
+        normalise_quaternion(self.centre)
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """The configuration at x, its quaternion of unit length by construction."""
+        return free_base_configuration(self.centre, x)
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x at the velocity v (base velocity in the base frame)."""
+        return free_base_rates(self.centre, x, v)
+
+    def worn(self, x: np.ndarray) -> bool:
+        """Whether the base has turned far from the centre's attitude."""
+        return float(x[3] ** 2 + x[4] ** 2 + x[5] ** 2) > _WORN**2
+
+
+@kernel
+def normalise_quaternion(q):
+    """Give the quaternion unit length, in place."""
+    length = np.sqrt(q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2)
+    for k in range(3, 7):
+        q[k] /= length
+
+
+@kernel
+def free_base_configuration(centre, x):
+    """The configuration at x around a centre of unit quaternion."""
+    q = np.empty(centre.shape[0])
+    for k in range(3):
+        q[k] = centre[k] + x[k]
+    angle = np.sqrt(x[3] ** 2 + x[4] ** 2 + x[5] ** 2)
+    if angle < _SERIES:
+        scale = 0.5 - angle**2 / 48
+    else:
+        scale = np.sin(angle / 2) / angle
+    ax, ay, az, aw = scale * x[3], scale * x[4], scale * x[5], np.cos(angle / 2)
+    cx, cy, cz, cw = centre[3], centre[4], centre[5], centre[6]
+    q[3] = cw * ax + cx * aw + cy * az - cz * ay
+    q[4] = cw * ay - cx * az + cy * aw + cz * ax
+    q[5] = cw * az + cx * ay - cy * ax + cz * aw
+    q[6] = cw * aw - cx * ax - cy * ay - cz * az
+    for k in range(7, centre.shape[0]):
+        q[k] = centre[k] + x[k - 1]
+    return q
+
+
+@kernel
+def free_base_rates(centre, x, v):
+    """The rates of x around a centre at the velocity v."""
+    q = free_base_configuration(centre, x)
+    rates = v.copy()
+    u0, u1, u2, w = q[3], q[4], q[5], q[6]
+    # linear velocity, turned to the world: v + 2 w (u x v) + 2 u x (u x v)
+    c0 = u1 * v[2] - u2 * v[1]
+    c1 = u2 * v[0] - u0 * v[2]
+    c2 = u0 * v[1] - u1 * v[0]
+    rates[0] = v[0] + 2 * (w * c0 + u1 * c2 - u2 * c1)
+    rates[1] = v[1] + 2 * (w * c1 + u2 * c0 - u0 * c2)
+    rates[2] = v[2] + 2 * (w * c2 + u0 * c1 - u1 * c0)
+    p0, p1, p2 = x[3], x[4], x[5]
+    square = p0 * p0 + p1 * p1 + p2 * p2
+    angle = np.sqrt(square)
+    if angle < 1e-2:
+        factor = 1 / 12 + square / 720 + square * square / 30240
+    else:
+        factor = 1 / square - (1 + np.cos(angle)) / (2 * angle * np.sin(angle))
+    o0, o1, o2 = v[3], v[4], v[5]
+    c0 = p1 * o2 - p2 * o1
+    c1 = p2 * o0 - p0 * o2
+    c2 = p0 * o1 - p1 * o0
+    rates[3] = o0 + 0.5 * c0 + factor * (p1 * c2 - p2 * c1)
+    rates[4] = o1 + 0.5 * c1 + factor * (p2 * c0 - p0 * c2)
+    rates[5] = o2 + 0.5 * c2 + factor * (p0 * c1 - p1 * c0)
+    return rates
+
 
 EVENT_DRIVEN, TIME_STEPPING = "event_driven", "time_stepping"
 """Names of the methods."""

@@ -12,9 +12,9 @@ from humans_sim.core.errors import ParameterError, UnknownModelError
 from humans_sim.core.expressions import shortened
 from humans_sim.core.files import is_file
 from humans_sim.core.yaml_file import YamlValue
+from humans_sim.models.description import TABLES
 from humans_sim.models.files.named_models import NAMES, model_file, table_parts
 from humans_sim.models.model import Model
-from humans_sim.models.parts import TABLES
 
 
 def load_model(

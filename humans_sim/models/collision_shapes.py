@@ -6,23 +6,264 @@ shape is convex, and the set of points within ``radius`` of the convex hull of i
 ``vertices``: a ball has one vertex, a capsule two, a box eight and no radius. The
 height of its highest point along a direction d therefore is ``(vertices @ d).max() +
 radius``. Meshes give way to their convex hulls.
+
+Meshes that a model's URDF names: where they lie, and what is in them.
+
+A mesh can name other files: buffers of glTF, materials and pictures. All of them are
+read here, through :class:`SideFiles`, and never by a library from its name: regular
+files in the mesh's own package or folder, within one limit of bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
 import xml.etree.ElementTree as ET
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import unquote
 
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ModelFileError
-from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.expressions import shortened
+from humans_sim.core.files import fault_reason, read_bytes
+from humans_sim.core.kept_arrays import kept_array
+from humans_sim.core.resources import share_directory
 from humans_sim.models.files.urdf_elements import is_tiny, number, numbers, shape_of
-from humans_sim.models.mesh_files import find_mesh, hull_vertices
 from humans_sim.models.model import Model
+
+if TYPE_CHECKING:
+    import trimesh
+
+
+MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
+"""Formats of meshes, by the endings of their names."""
+LARGEST_MESH = 1 << 27
+"""Largest mesh with all files that it names [bytes]."""
+_OWN_PACKAGE, _PACKAGE, _FILE = "humans_sim", "package://", "file://"
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh on the disk.
+
+    Attributes:
+        path: of the file, without links.
+        root: folder in which the files lie that it may name.
+    """
+
+    path: Path
+    root: Path
+
+
+def find_mesh(name: str, model: Model) -> MeshFile:
+    """The file of a mesh, by the name that the URDF gives it.
+
+    ``package://name/path`` lies below the package's folder: beside the URDF, or in
+    one of the folders of ``AMENT_PREFIX_PATH`` and ``ROS_PACKAGE_PATH``. Other names
+    begin at the URDF's folder, else at the working directory. Links in packages of the
+    environment are followed (``colcon build --symlink-install`` makes them), others
+    not out of their folder.
+
+    Raises:
+        ModelFileError: it is not there, leads out of its package, or is no mesh by its
+            name.
+    """
+    if Path(name).suffix.lower() not in MESHES:
+        raise ModelFileError(
+            f"meshes are read from {', '.join(MESHES)}, not '{shortened(name)}'",
+            model.name,
+        )
+    for root, inner, installed in _places(name, model):
+        if not os.path.lexists(root / inner):
+            continue
+        path, folder = (Path(os.path.realpath(p)) for p in (root / inner, root))
+        if path.is_relative_to(folder):
+            return MeshFile(path, folder)
+        if installed:
+            return MeshFile(path, path.parent)
+        raise ModelFileError(
+            f"the mesh '{shortened(name)}' is a link out of {folder}: put a copy there",
+            model.name,
+        )
+    raise ModelFileError(
+        f"the mesh '{shortened(name)}' is not there: put it beside the URDF, or its "
+        "package on ROS_PACKAGE_PATH",
+        model.name,
+    )
+
+
+def _places(name: str, model: Model) -> Iterator[tuple[Path, str, bool]]:
+    """Folders that a mesh stays in, its name there, and whether they are installed."""
+    folder = model.parts.source.resolve().parent
+    if not name.startswith(_PACKAGE):
+        path = name.removeprefix(_FILE)
+        for start in (folder, Path.cwd()):
+            whole = Path(os.path.normpath(start / path))
+            if os.path.isabs(path):
+                whole = Path(os.path.realpath(whole))
+            inside = start == folder and whole.is_relative_to(folder)
+            root = folder if inside else whole.parent
+            yield root, str(whole.relative_to(root)), False
+        return
+    package, slash, rest = name.removeprefix(_PACKAGE).partition("/")
+    if not slash:  # the name of a file alone
+        package, rest = "", package
+    inner = os.path.normpath(rest.lstrip("/"))
+    if package in (".", "..") or inner.split(os.sep)[0] == "..":
+        raise ModelFileError(
+            f"the mesh '{shortened(name)}' leads out of its package", model.name
+        )
+    if package == _OWN_PACKAGE:
+        yield Path(share_directory()), inner, True
+        return
+    yield folder / package, inner, False
+    for variable, below in (("AMENT_PREFIX_PATH", "share"), ("ROS_PACKAGE_PATH", ".")):
+        for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(prefix) / below / package, inner, True
+
+
+class SideFiles:
+    """Files that a mesh names; what trimesh calls a resolver.
+
+    Attributes:
+        fault: why the first one was not read that could not be, or None.
+
+    Args:
+        mesh: whose files they are.
+        limit: of all together [bytes].
+    """
+
+    def __init__(self, mesh: MeshFile, limit: int) -> None:
+        self._mesh, self._limit = mesh, limit
+        self._contents: dict[str, bytes] = {}
+        self.fault: ModelFileError | None = None
+
+    def get(self, key: str) -> bytes:
+        """Content of a file, by the name that the mesh gives it.
+
+        Raises:
+            ModelFileError: it is not there, no regular file, too large, or elsewhere.
+        """
+        if key not in self._contents:
+            try:
+                self._contents[key] = self._read(key)
+            except ModelFileError as error:
+                self.fault = self.fault or error
+                raise
+        return self._contents[key]
+
+    __getitem__ = get
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._contents
+
+    def _read(self, key: str) -> bytes:
+        # Names in glTF are addresses: a blank is %20.
+        for name in (key, unquote(key)):
+            path = Path(os.path.realpath(self._mesh.path.parent / name))
+            if not path.is_relative_to(self._mesh.root):
+                raise ModelFileError(
+                    f"it names the file '{shortened(key)}' outside {self._mesh.root}",
+                    self._mesh.path,
+                )
+            if os.path.lexists(path):
+                break
+        left = self._limit - sum(map(len, self._contents.values()))
+        return read_bytes(path, ModelFileError, left)
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the files that were read."""
+        return tuple(self._contents)
+
+    def namespaced(self, namespace: str) -> SideFiles:
+        """The same: names begin at the mesh's folder."""
+        return self
+
+    def write(self, name: str, data: bytes) -> NoReturn:
+        """Nothing is written."""
+        raise NotImplementedError("files of meshes are only read")
+
+
+def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
+    """The triangles of a mesh file, scaled along its axes [m]; no materials.
+
+    Raises:
+        ModelFileError: it cannot be read or has no faces.
+    """
+    data = read_bytes(mesh.path, ModelFileError, LARGEST_MESH)
+    ending = mesh.path.suffix.lower()
+    if ending == ".dae" and zipfile.is_zipfile(io.BytesIO(data)):
+        raise ModelFileError("not a mesh: it is an archive: unpack it", mesh.path)
+    import trimesh  # slow to load
+
+    side = SideFiles(mesh, LARGEST_MESH - len(data))
+    try:
+        made = trimesh.load(
+            io.BytesIO(data),
+            file_type=ending[1:],
+            resolver=side,
+            force="mesh",
+            skip_materials=True,
+        )
+        made.apply_scale(np.asarray(scale).ravel())
+    except Exception as error:  # trimesh and its readers raise what they like
+        if side.fault is not None:
+            raise side.fault from error
+        raise ModelFileError(f"not a mesh: {error}", mesh.path) from error
+    if not len(made.faces) or not np.isfinite(made.vertices).all():
+        raise ModelFileError("not a mesh: it has no faces", mesh.path)
+    if not 0 <= made.faces.min() <= made.faces.max() < len(made.vertices):
+        raise ModelFileError("not a mesh: a face names no vertex", mesh.path)
+    return made
+
+
+def hull_vertices(mesh: MeshFile, scale: np.ndarray) -> np.ndarray:
+    """Vertices of the convex hull of a mesh file, scaled along its axes (n, 3) [m].
+
+    Raises:
+        ModelFileError: it cannot be read, or its vertices lie in one plane.
+    """
+    try:
+        state = mesh.path.stat()
+    except OSError as error:
+        reason = f"cannot read the file: {fault_reason(error)}"
+        raise ModelFileError(reason, mesh.path) from error
+    unit = _unit_hull(mesh, state.st_mtime_ns, state.st_size)
+    return unit * np.asarray(scale, dtype=float)
+
+
+@lru_cache(maxsize=256)
+def _unit_hull(mesh: MeshFile, changed: int, size: int) -> np.ndarray:
+    """The hull of a file in a given state: a scaled hull is the hull of what is scaled.
+
+    One file draws every limb of a model, so it is read once.
+    """
+
+    def hull() -> np.ndarray:
+        made = read_mesh(mesh, np.ones(3))
+        try:
+            return np.array(made.convex_hull.vertices, dtype=float)
+        except Exception as error:  # qhull, by several kinds of errors
+            raise ModelFileError("its convex hull has no volume", mesh.path) from error
+
+    if mesh.path.suffix.lower() == ".stl":  # others may name further files
+        data = read_bytes(mesh.path, ModelFileError, LARGEST_MESH)
+        content = hashlib.sha256(data).hexdigest()
+        vertices = kept_array(__name__, (content,), hull)
+    else:
+        vertices = hull()
+    vertices.setflags(write=False)
+    return vertices
+
 
 BOX, SPHERE, CYLINDER, CAPSULE, HULL = "box", "sphere", "cylinder", "capsule", "hull"
 KINDS = (BOX, SPHERE, CYLINDER, CAPSULE, HULL)

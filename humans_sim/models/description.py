@@ -3,13 +3,29 @@
 
 Everything here is on ROS axes (x forward, y left, z up). In the zero position all
 link frames are parallel to the world's, so a joint needs an origin and an axis only.
+
+What a model is put together from, whether it comes from YAML or from a URDF. What a
+model's file says of links that touch each other. Shapes of model files: boxes, limbs
+and other solids drawn on the bodies. Reading lists of names and the HuMAnS layout,
+shared by all model files.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.yaml_file import YamlValue
+
+if TYPE_CHECKING:
+    from humans_sim.models.rotors import Rotors
+
 
 BASE_LINK = "base_link"
 """Name of the root link of every model (REP-120)."""
@@ -185,3 +201,266 @@ class ModelDescription:
     def link(self, name: str) -> Link:
         """The link of that name."""
         return next(link for link in self.links if link.name == name)
+
+
+Pair = tuple[str, str]
+KEYS = ("exclude", "include", "friction")
+
+
+@dataclass(frozen=True)
+class SelfCollision:
+    """Which links of a model touch each other, and how.
+
+    Attributes:
+        enabled: whether any do.
+        exclude: pairs that go through each other.
+        include: pairs that touch although they are neighbours or overlap in the zero
+            position.
+        friction: Coulomb's coefficient; None: that of the scene.
+    """
+
+    enabled: bool = True
+    exclude: tuple[Pair, ...] = ()
+    include: tuple[Pair, ...] = ()
+    friction: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            ParameterError: a coefficient below zero, or a pair in both lists.
+        """
+        if self.friction is not None and not self.friction >= 0.0:
+            raise ParameterError(
+                f"friction of links must be 0 or more, not {self.friction}"
+            )
+        both = {frozenset(p) for p in self.exclude} & {
+            frozenset(p) for p in self.include
+        }
+        if both:
+            names = " and ".join(sorted(min(both, key=sorted)))
+            raise ParameterError(f"{names} are both included and excluded")
+
+    def with_changes(self, given: bool | Mapping[str, Any]) -> SelfCollision:
+        """The same, switched on or off, or with more pairs and another friction.
+
+        Args:
+            given: whether links touch; or the keys ``exclude``, ``include`` and
+                ``friction``, of which lists of pairs add to those of the model.
+
+        Raises:
+            ParameterError: an unknown key, or what is no pair.
+        """
+        if isinstance(given, bool):
+            return replace(self, enabled=given)
+        unknown = sorted(set(given) - set(KEYS))
+        if unknown:
+            raise ParameterError(
+                f"self_collision has no key '{unknown[0]}', only {', '.join(KEYS)}"
+            )
+        exclude, include = (_pairs(given.get(key, ())) for key in KEYS[:2])
+        added = {frozenset(pair) for pair in (*exclude, *include)}
+        friction = given.get("friction", self.friction)
+        return replace(
+            self,
+            enabled=True,
+            exclude=(*_without(self.exclude, added), *exclude),
+            include=(*_without(self.include, added), *include),
+            friction=None if friction is None else float(friction),
+        )
+
+    def plain(self) -> bool | dict[str, Any]:
+        """As a file has it."""
+        if not self.enabled:
+            return False
+        given = {
+            "exclude": [list(pair) for pair in self.exclude],
+            "include": [list(pair) for pair in self.include],
+            "friction": self.friction,
+        }
+        return {key: value for key, value in given.items() if value not in ([], None)}
+
+
+def read_self_collision(value: YamlValue) -> SelfCollision:
+    """What a section of a file says: ``true``, ``false`` or its keys.
+
+    Raises:
+        ModelFileError: something else stands there.
+    """
+    if not value.is_mapping():
+        return SelfCollision(enabled=value.choice(("true", "false")) == "true")
+    given = value.fields((), KEYS)
+    pairs = {
+        key: [tuple(name.text() for name in item) for item in given[key]]
+        for key in KEYS[:2]
+        if key in given
+    }
+    friction = {"friction": given["friction"].number()} if "friction" in given else {}
+    try:
+        return SelfCollision().with_changes({**pairs, **friction})
+    except ParameterError as error:
+        raise value.error(str(error)) from error
+
+
+def _without(pairs: Iterable[Pair], left_out: set[frozenset[str]]) -> list[Pair]:
+    return [pair for pair in pairs if frozenset(pair) not in left_out]
+
+
+def _pairs(given: Iterable[Any]) -> tuple[Pair, ...]:
+    pairs = []
+    for item in given:
+        names = () if isinstance(item, str) else tuple(item)
+        if len(names) != 2 or names[0] == names[1]:
+            raise ParameterError(f"{item!r} is no pair of links: write [one, other]")
+        pairs.append((str(names[0]), str(names[1])))
+    return tuple(pairs)
+
+
+TABLES = (".yaml", ".yml")
+"""Endings of the names of model files with bodies or a Denavit-Hartenberg table."""
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """What a :class:`Model` is put together from.
+
+    Attributes:
+        name: short name, e.g. ``khr1``.
+        title: one line for people.
+        pin_model: the pinocchio model, with a free-flyer base.
+        tags: tags, positions in their link's frame.
+        contacts: names of the tags that are contact points.
+        soles: soles by name.
+        humans: layout of the HuMAnS vector.
+        urdf: text of the model's URDF.
+        rotors: drive rotors that add to the dynamics, or None.
+        parameters: values the model was made with (``height``, ``mass``).
+        lengths: named lengths the model was made with [m].
+        given_lengths: lengths set one by one [m].
+        given_tags: tag positions set one by one, HuMAnS axes [m].
+        source: the model file.
+        self_collision: links that touch each other.
+    """
+
+    name: str
+    title: str
+    pin_model: pin.Model
+    tags: tuple[Tag, ...]
+    contacts: tuple[str, ...]
+    soles: tuple[Sole, ...]
+    humans: HumansLayout
+    urdf: str
+    rotors: Rotors | None
+    parameters: Mapping[str, float]
+    lengths: Mapping[str, float]
+    given_lengths: Mapping[str, float]
+    given_tags: Mapping[str, np.ndarray]
+    source: Path
+    self_collision: SelfCollision = field(default_factory=SelfCollision)
+
+    @property
+    def from_table(self) -> bool:
+        """Whether it comes from a table, with parameters and lengths, not a URDF."""
+        return self.source.suffix.lower() in TABLES
+
+
+PRIMITIVES = ("box", "cylinder", "sphere")
+MESHES = ("ellipsoid", "limb", "rounded_box", "sole")
+"""Unit meshes under ``urdf/meshes``, drawn by ``tools/unit_meshes.py``."""
+
+SLENDER = ("cylinder", "limb")
+"""Shapes laid from one point to another."""
+
+
+def read_shape(value: YamlValue, names: Mapping[str, float]) -> Shape:
+    """Read one entry of a ``visuals`` list, on the axes of the file.
+
+    Slender shapes (cylinder, limb) go ``from`` one point ``to`` another with a
+    ``radius``, or two: along the body's forward axis and across. The others stand
+    ``at`` a point with ``size`` (boxes, sole), ``radius`` (sphere) or ``radii``.
+    """
+    fields = value.fields(
+        ("shape", "material"), ("at", "from", "to", "size", "radius", "radii", "solid")
+    )
+    kind = fields["shape"].choice((*PRIMITIVES, *MESHES))
+    solid = True
+    if "solid" in fields:
+        solid = fields["solid"].choice(("true", "false")) == "true"
+
+    def get(key: str) -> YamlValue:
+        if key not in fields:
+            raise value.error(f"a {kind} needs the key '{key}'")
+        return fields[key]
+
+    rotation = np.eye(3)
+    if kind in SLENDER:
+        start, end = get("from").vector(3, names), get("to").vector(3, names)
+        length = float(np.linalg.norm(end - start))
+        if length == 0.0:
+            raise fields["to"].error("the two ends are the same point")
+        rotation = _along((end - start) / length)
+        origin = (start + end) / 2
+        size = np.array([*_radii(get("radius"), names), length])
+    else:
+        origin = get("at").vector(3, names)
+        if kind == "sphere":
+            size = np.full(3, get("radius").positive(names))
+        else:
+            sizes = get("radii" if kind == "ellipsoid" else "size")
+            size = sizes.vector(3, names)
+            if (size <= 0).any():
+                raise sizes.error("sizes above zero are wanted")
+    return Shape(kind, size, origin, rotation, fields["material"].text(), solid)
+
+
+def _radii(value: YamlValue, names: Mapping[str, float]) -> tuple[float, float]:
+    try:
+        items = value.items()
+    except ValueError:
+        radius = value.positive(names)
+        return radius, radius
+    if len(items) != 2:
+        raise value.error("one radius or two are wanted")
+    return items[0].positive(names), items[1].positive(names)
+
+
+def _along(direction: np.ndarray) -> np.ndarray:
+    """Rotation with z along ``direction`` and x as near the forward axis as can be."""
+    forward = np.array([1.0, 0.0, 0.0])
+    if abs(forward @ direction) > 0.9:
+        forward = np.array([0.0, 1.0, 0.0])
+    x = forward - (forward @ direction) * direction
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(direction, x), direction])
+
+
+def known_names(value: YamlValue, known: set[str], what: str) -> tuple[str, ...]:
+    """A list of names, each of them known and standing once."""
+    names: list[str] = []
+    for item in value:
+        if item.text() not in known:
+            raise item.error(f"no {what} is called '{item.text()}'")
+        if item.text() in names:
+            raise item.error(f"'{item.text()}' stands twice")
+        names.append(item.text())
+    return tuple(names)
+
+
+def read_layout(
+    section: YamlValue, joints: set[str], links: set[str], names: Mapping[str, float]
+) -> HumansLayout:
+    """Read a ``humans`` section: the order of the HuMAnS vector of a model."""
+    fields = section.fields(("joints", "base_rotation", "base_height", "segments"))
+    order = known_names(fields["joints"], joints, "joint")
+    if len(order) != len(joints):
+        missing = ", ".join(sorted(joints - set(order)))
+        raise fields["joints"].error(f"joints missing from the list: {missing}")
+    rotation = fields["base_rotation"].text()
+    if sorted(rotation) != ["x", "y", "z"]:
+        raise fields["base_rotation"].error("an order such as 'zyx' is wanted")
+    return HumansLayout(
+        order,
+        rotation,
+        fields["base_height"].number(names),
+        known_names(fields["segments"], links, "body"),
+    )

@@ -3,6 +3,13 @@
 
 All points of a set are computed at once; a model has one set for its tags and one for
 its contact points.
+
+Forces at points of a model, as generalised forces.
+
+The one conversion between HuMAnS axes and ROS axes.
+
+HuMAnS: x forward, y up, z right. ROS (REP-103): x forward, y left, z up.
+:math:`(x, y, z)_{ros} = (x, -z, y)_{humans}`.
 """
 
 from __future__ import annotations
@@ -11,6 +18,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
+
+from humans_sim.core.errors import ParameterError
 
 
 class PointSet:
@@ -69,3 +78,72 @@ class PointSet:
         local = local + np.cross(omega, speed)
         turned: np.ndarray = np.einsum("nij,nj->ni", rotation, local)
         return turned
+
+
+ROS_FROM_HUMANS = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+"""Rotation that turns components on HuMAnS axes into components on ROS axes."""
+
+_UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def to_ros(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (..., 3) on HuMAnS axes, expressed on ROS axes."""
+    return np.asarray(vectors, float) @ ROS_FROM_HUMANS.T
+
+
+def to_humans(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (..., 3) on ROS axes, expressed on HuMAnS axes."""
+    return np.asarray(vectors, float) @ ROS_FROM_HUMANS
+
+
+def matrix_to_ros(matrix: np.ndarray) -> np.ndarray:
+    """A rotation or inertia matrix on HuMAnS axes, expressed on ROS axes."""
+    return ROS_FROM_HUMANS @ matrix @ ROS_FROM_HUMANS.T
+
+
+def signed_axis(word: str) -> np.ndarray:
+    """Unit vector of ``"x"``, ``"-y"``, ... on the axes the word is meant in."""
+    sign = -1.0 if word.startswith("-") else 1.0
+    return sign * np.array(_UNIT[word.lstrip("-")])
+
+
+def point_force(
+    model: pin.Model,
+    data: pin.Data,
+    q: np.ndarray,
+    link: str,
+    point: np.ndarray,
+    force: np.ndarray,
+) -> np.ndarray:
+    """Generalised force of a world force at a point of a link (nv,).
+
+    Args:
+        model: of pinocchio, with a free base.
+        data: of the model; it is written.
+        q: configuration.
+        link: a link or frame; empty for the base.
+        point: in the link's frame [m].
+        force: in the world [N].
+
+    Raises:
+        ParameterError: there is no such link.
+    """
+    if link and not model.existFrame(link):
+        raise ParameterError(f"{model.name} has no link '{link}'")
+    frame = model.getFrameId(link) if link else _base_frame(model)
+    jacobian = pin.computeFrameJacobian(
+        model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    )
+    pin.updateFramePlacement(model, data, frame)
+    arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
+    moment = np.cross(arm, force)
+    generalised: np.ndarray = jacobian[:3].T @ force + jacobian[3:].T @ moment
+    return generalised
+
+
+def _base_frame(model: pin.Model) -> int:
+    """The link that the free base carries."""
+    for index, frame in enumerate(model.frames):
+        if frame.parentJoint == 1 and frame.type == pin.FrameType.BODY:
+            return index
+    raise ParameterError("the model has no base link")

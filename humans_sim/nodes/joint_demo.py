@@ -16,7 +16,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from humans_sim.control.trajectories.sway import Sway
+from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import joint_state, transform

@@ -31,22 +31,21 @@ from humans_sim.core.errors import (
     ParameterError,
     printable,
 )
-from humans_sim.kondo.driver.blind_walk import BlindWalk
-from humans_sim.kondo.driver.robot_health import MOVABLE, RobotState
+from humans_sim.kondo.driver.board import MOVABLE, RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.driver.walk_stream import BlindWalk
 from humans_sim.nodes.common.conversions import (
     duration_of,
     joints_of,
     set_vector,
     velocity_of,
 )
-from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.diagnostics import warn_refused
+from humans_sim.nodes.common.model_node import ModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.qos import latched
-from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.start_posture import walk_settings
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
-from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
+from humans_sim.nodes.walk.topics import WalkDiagnostics
 
 _DEPTH = 10
 _BEAT = 1.0

@@ -15,10 +15,10 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
-from humans_sim.control.trajectories.sway import Sway
+from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.errors import ParameterError
 from humans_sim.nodes.common.conversions import time_of
-from humans_sim.nodes.common.diagnostic_status import StatusTopic
+from humans_sim.nodes.common.diagnostics import StatusTopic
 from humans_sim.nodes.common.marker_messages import marker_frame
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters

@@ -20,16 +20,15 @@ from sensor_msgs.msg import JointState
 
 from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
-from humans_sim.kondo import KondoMotion, load_channels
-from humans_sim.kondo import MotionPlayer as Player
-from humans_sim.kondo.driver.lag import Lag
-from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.channels import load_channels
+from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
+from humans_sim.kondo.motion.player import Lag
+from humans_sim.kondo.motion.player import MotionPlayer as Player
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of, time_of
-from humans_sim.nodes.common.diagnostic_status import StatusTopic
+from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
 
 _DEPTH = 100
 _BEAT = 1.0

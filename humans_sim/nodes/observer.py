@@ -31,10 +31,9 @@ from humans_sim.nodes.common.conversions import (
     transform,
     vector_of,
 )
-from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import Refusals
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver

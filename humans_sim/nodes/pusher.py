@@ -23,7 +23,7 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     time_of,
 )
-from humans_sim.nodes.common.diagnostic_status import StatusTopic
+from humans_sim.nodes.common.diagnostics import StatusTopic
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 

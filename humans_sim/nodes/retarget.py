@@ -16,14 +16,13 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
-from humans_sim.control.retargeting.live import LiveRetargeting
+from humans_sim.control.retargeting.upper_body import LiveRetargeting
 from humans_sim.core.errors import HumansError
 from humans_sim.models import load_model
 from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of
-from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import StatusTopic, gone, warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
 
 _DEPTH = 10
 _BEAT = 1.0

@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from humans_sim.applications.law_station import LawCommand, LawStation
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.nodes.common.command_checks import LARGEST
 from humans_sim.nodes.common.conversions import (
     base_of,
     joint_values,
@@ -31,11 +32,9 @@ from humans_sim.nodes.common.conversions import (
     time_of,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
 from humans_sim.nodes.common.model_node import ModelNode
-from humans_sim.nodes.common.named_values import LARGEST
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import Refusals
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 
 _DEPTH = 100

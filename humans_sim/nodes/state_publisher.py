@@ -18,8 +18,8 @@ from tf2_msgs.msg import TFMessage
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
 from humans_sim.nodes.common.conversions import transform
+from humans_sim.nodes.common.model_node import latched
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.qos import latched
 from humans_sim.nodes.common.state_listener import StateListener
 
 

@@ -20,7 +20,7 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.applications.bip_station import MOTIONS, STAND, BipStation
-from humans_sim.control.bip.step import StepShape
+from humans_sim.control.bip.task import StepShape
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
@@ -30,10 +30,9 @@ from humans_sim.nodes.common.conversions import (
     time_of,
     vector_of,
 )
-from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import Refusals
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 
 _DEPTH = 100

@@ -5,14 +5,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from humans_sim.observation.base.measurements import ObservationError
-    from humans_sim.observation.base.observer import BaseEstimate, BaseObserver
+    from humans_sim.observation.base.observer import (
+        BaseEstimate,
+        BaseObserver,
+        ObservationError,
+    )
 
 # Loaded when first used: who reads markers need not wait for the simulation.
 _LATER = {
     "BaseEstimate": "base.observer",
     "BaseObserver": "base.observer",
-    "ObservationError": "base.measurements",
+    "ObservationError": "base.observer",
 }
 
 

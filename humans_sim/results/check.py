@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a run physically right? Gaps, forces, friction, shapes, energy, impacts, falls."""
+r"""Is a run physically right? Gaps, forces, friction, shapes, energy, impacts, falls.
+
+One thing that the check of a run looks at. Whether a robot that was to stay on its feet
+did.
+
+Are the jumps of a run physically right? Energy and momentum at each event.
+
+.. math:: M (v_+ - v_-) = P, \qquad T_+ - T_- = \tfrac12 (v_- + v_+)^T P
+
+with P the generalised impulse of all contacts. The energies of a run are those of its
+bodies, and the mass matrix is computed here, by the model: neither is what the impact
+was solved with.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +20,175 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
-from humans_sim.core.errors import HumansError
-from humans_sim.core.row_blocks import row_blocks
-from humans_sim.models.soles import tag_of
-from humans_sim.results.contact_table import POINT
-from humans_sim.results.event_check import event_findings
-from humans_sim.results.event_details import DURATION
-from humans_sim.results.events import HAND_OVER, IMPACT
-from humans_sim.results.finding import Finding
+from humans_sim.contact.geometry.solids import HalfSpace
+from humans_sim.core.arrays import row_blocks
+from humans_sim.core.errors import HumansError, RunFileError
+from humans_sim.models.legs import tag_of
+from humans_sim.results.export import has_free_base
+from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.records import DURATION, HAND_OVER, IMPACT, POINT, PUSH
 
 if TYPE_CHECKING:
+    from humans_sim.models import Model
     from humans_sim.results.run import Run
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what.
+        value: the worst that was found.
+        limit: what it may be.
+        unit: of both.
+        where: time and contact of the worst.
+        ok: whether it holds; None where there was nothing to look at.
+    """
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    where: str
+    ok: bool | None
+
+    @property
+    def word(self) -> str:
+        """``ok``, ``no`` or ``n/a``."""
+        return "n/a" if self.ok is None else "ok" if self.ok else "no"
+
+    @property
+    def value_text(self) -> str:
+        """The worst as a person reads it; empty where there was nothing to look at."""
+        if self.ok is None:
+            return ""
+        plain = self.value == 0.0 or 0.1 <= abs(self.value) < 1e4
+        return f"{self.value + 0.0:.3g}" if plain else f"{self.value:.2e}"
+
+    @property
+    def limit_text(self) -> str:
+        """What it may be, as a person reads it."""
+        return f"{self.limit + 0.0:.3g}"
+
+
+BALANCE = 1e-8
+"""What the balances may miss, relative to the energy or momentum that is there."""
+EVENT_ENERGY, EVENT_MOMENTUM, EVENT_FLOOR = (
+    "energy at events minus work of impulses",
+    "momentum at events minus impulses",
+    "impulses of the floor minus momentum",
+)
+
+
+def event_findings(run: Run) -> list[Finding]:
+    """Balances of energy and momentum at events; nothing where none are stored."""
+    if not len(run.event_states):
+        return []
+    findings = [_finding(run, EVENT_ENERGY, _event_energy(run))]
+    if not has_free_base(run) or "bodies" in run.info:
+        return [*findings, _unknown(EVENT_MOMENTUM, "no biped alone")]
+    try:
+        model = recorded_model(run.info)
+        if (run.q.shape[1], run.v.shape[1]) != (model.nq, model.nv):
+            raise RunFileError(f"the run has other joints than its model {model.name}")
+        momentum, normal = _momentum(run, model), _floor_normal(run)
+    except HumansError as error:
+        return [*findings, _unknown(EVENT_MOMENTUM, str(error))]
+    findings.append(_finding(run, EVENT_MOMENTUM, momentum))
+    if normal is not None:
+        findings.append(_finding(run, EVENT_FLOOR, _floor(run, normal)))
+    return findings
+
+
+def _finding(run: Run, name: str, errors: np.ndarray) -> Finding:
+    row = int(np.argmax(errors))
+    worst = float(errors[row])
+    where = f"at {run.event_states.t[row]:.6g} s, worst of {len(errors)}"
+    return Finding(name, worst, BALANCE, "relative", where, worst <= BALANCE)
+
+
+def _unknown(name: str, where: str) -> Finding:
+    return Finding(name, 0.0, BALANCE, "relative", where, None)
+
+
+def _event_energy(run: Run) -> np.ndarray:
+    """Change of kinetic energy without the work of the impulses (m,)."""
+    states = run.event_states
+    kinetic = states.energy[:, :, 0]
+    mean = states.v.mean(axis=1)
+    work = np.sum(mean * (states.impulse + states.correction), axis=1)
+    scale = np.maximum(kinetic.max(axis=1), _least_energy(run))
+    return np.asarray(np.abs(kinetic[:, 1] - kinetic[:, 0] - work) / scale)
+
+
+def _least_energy(run: Run) -> float:
+    """Kinetic energy below which a body counts as being at rest [J]."""
+    return max(1e-9 * float(run.energy[:, 0].max()), 1e-300)
+
+
+def _momentum(run: Run, model: Model) -> np.ndarray:
+    """Change of generalised momentum without the impulses (m,)."""
+    states = run.event_states
+    armature = _armature(run)
+    moving = run.v.any(axis=0) | states.v.any(axis=(0, 1))  # what is locked stays zero
+    most = _momentum_scale(run, model, armature)
+    errors = np.zeros(len(states))
+    for k, (q, v) in enumerate(zip(states.q, states.v, strict=True)):
+        mass = model.inertia(np.ascontiguousarray(q)) + armature
+        change = mass @ (v[1] - v[0]) - states.impulse[k] - states.correction[k]
+        scale = max(np.abs(mass @ v.T).max(), most)
+        errors[k] = np.abs(change[moving]).max(initial=0.0) / scale
+    return errors
+
+
+def _momentum_scale(run: Run, model: Model, armature: np.ndarray) -> float:
+    """Momentum below which a body counts as being at rest [N s]."""
+    row = int(np.argmax(run.energy[:, 0]))
+    mass = model.inertia(np.ascontiguousarray(run.q[row]))
+    fastest = np.abs((mass + armature) @ run.v[row])
+    return max(1e-6 * float(fastest.max()), 1e-300)
+
+
+def _armature(run: Run) -> np.ndarray:
+    """Inertia of the drives, as a diagonal matrix (nv, nv) or zero."""
+    recorded = run.info.get("armature", 0.0)
+    try:
+        values = np.asarray(recorded, dtype=float)
+        fits = values.shape in ((), (run.v.shape[1],)) and np.isfinite(values).all()
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise RunFileError("the run's record of its drives is damaged")
+    return np.diag(values) if values.ndim else np.zeros(())
+
+
+def _floor_normal(run: Run) -> np.ndarray | None:
+    """Normal of the floor, where nothing else can be touched (3,)."""
+    if POINT not in run.table.kinds:
+        return None
+    solids = recorded_ground(run.info).solids
+    if len(solids) != 1 or not isinstance(solids[0], HalfSpace):
+        return None
+    normal = np.array(solids[0].normal, dtype=float)
+    return np.asarray(normal / np.linalg.norm(normal))
+
+
+def _floor(run: Run, normal: np.ndarray) -> np.ndarray:
+    """Momentum along the normal of the floor without the floor's impulses (m,)."""
+    states = run.event_states
+    points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
+    given = states.impulses[:, points, 0].sum(axis=1)
+    turns = np.array([pin.Quaternion(q[3:7]).matrix() for q in states.q])
+    taken = np.einsum("kij,kj,i->k", turns, states.impulse[:, :3], normal)
+    pushed = {event.time for event in run.events if event.kind == PUSH}
+    known = np.array([t not in pushed for t in states.t.tolist()])
+    scale = np.maximum(np.abs(given), np.abs(taken))
+    error = np.abs(given - taken) / np.maximum(scale, 1e-12 * max(scale.max(), 1.0))
+    return np.where(known, error, 0.0)
+
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
@@ -195,7 +364,6 @@ def _fall(run: Run) -> list[Finding]:
     """Of a body that is to stay on its feet: whether it does."""
     if not run.info.get("stands", False):
         return []
-    from humans_sim.results.staying_up import FALL_TILT, fall_of
 
     name, limit = "stays on its feet: tilt of the base", math.degrees(FALL_TILT)
     try:
@@ -311,3 +479,73 @@ def _handed_over(run: Run) -> list[Finding]:
             share <= HANDED_OVER,
         )
     ]
+
+
+FALL_TILT = math.radians(35.0)
+"""Tilt of the base from the vertical beyond which a body has fallen [rad]."""
+LOW = 0.5
+"""Height of the base below which it has fallen, in heights at the start."""
+
+
+class Fall(NamedTuple):
+    """How near to a fall a run came.
+
+    Attributes:
+        tilt: of the base, the largest, from its tilt at the start [rad].
+        where: when that was, or how it fell.
+        fallen: whether it did.
+    """
+
+    tilt: float
+    where: str
+    fallen: bool
+
+
+def fall_of(run: Run) -> Fall:
+    """Whether a biped fell: it tilted, its base sank, or its body touched the ground.
+
+    The body is what of it touches beside its tags, on links without tags that touch.
+    """
+    height, up = run.q[0, 2], _upwards(run.q[:1])[0]
+    feet = _links_on_feet(run)
+    body = {
+        name: k
+        for k, name in enumerate(run.table.names)
+        if tag_of(name) in (record := run.info.get("features", {}))
+        and str(record[tag_of(name)][0]) not in feet
+    }
+    columns = list(body.values())
+    tilt, when = 0.0, float(run.t[0])
+    for rows in row_blocks(run.q, run.contacts):
+        angle = np.arccos(np.clip(_upwards(run.q[rows]) @ up, -1.0, 1.0))
+        k = int(np.argmax(angle))
+        if angle[k] > tilt:
+            tilt, when = float(angle[k]), float(run.t[rows.start + k])
+        low = np.flatnonzero(run.q[rows, 2] < LOW * height)
+        touch = np.argwhere(run.contacts[rows][:, columns] != 0)
+        if len(touch):
+            time = run.t[rows.start + touch[0, 0]]
+            name = run.table.names[columns[touch[0, 1]]]
+            return Fall(tilt, f"{name} touched at {time:.6g} s", True)
+        if len(low):
+            time = run.t[rows.start + low[0]]
+            return Fall(tilt, f"the base was low at {time:.6g} s", True)
+    return Fall(tilt, f"base at {when:.6g} s", tilt > FALL_TILT)
+
+
+def _upwards(q: np.ndarray) -> np.ndarray:
+    """The base's own vertical in the world (n, 3)."""
+    x, y, z, w = q[:, 3:7].T
+    return np.column_stack(
+        [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
+    )
+
+
+def _links_on_feet(run: Run) -> set[str]:
+    """Links that carry soles: what of them touches is no fall."""
+    from humans_sim.results.record import recorded_model
+
+    model = recorded_model(run.info)
+    tags = {tag.name: tag.link for tag in model.parts.tags}
+    touching = {tag_of(name) for name in run.table.names}
+    return {link for name, link in tags.items() if name in touching}

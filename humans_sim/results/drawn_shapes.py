@@ -4,8 +4,8 @@
 Contacts are points and balls; this looks at the shapes they stand for: everything that
 the model's URDF draws or lets collide, by the convex hulls of what each joint carries.
 A link may go below by what its shapes stand out of its contacts (``left_out`` of
-:mod:`~humans_sim.contact.geometry.hull_cover`), by :data:`TOLERANCE` where that is less
-or where it has none.
+:mod:`~humans_sim.contact.geometry.body_features`), by :data:`TOLERANCE` where that is
+less or where it has none.
 """
 
 from __future__ import annotations
@@ -15,25 +15,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.contact.geometry.body_features import hull_of
-from humans_sim.contact.geometry.hull_cover import NOTHING, Balls, joined, left_out
-from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
-from humans_sim.contact.geometry.terrain_kernels import least_distances
-from humans_sim.core.row_blocks import row_blocks
+from humans_sim.contact.geometry.body_features import (
+    NOTHING,
+    Balls,
+    hull_of,
+    joined,
+    left_out,
+)
+from humans_sim.contact.geometry.mesh import MESH, RANK
+from humans_sim.contact.geometry.mesh_contact_kernels import least_distances
+from humans_sim.core.arrays import row_blocks
 from humans_sim.models.collision_shapes import (
     CollisionShape,
     collision_shapes,
     visual_shapes,
 )
-from humans_sim.models.joint_memory import JointMemory
-from humans_sim.models.model import Model
-from humans_sim.models.soles import tag_of
-from humans_sim.results.contact_table import POINT
+from humans_sim.models.legs import tag_of
+from humans_sim.models.model import JointMemory, Model
 from humans_sim.results.record import (
     recorded_features,
     recorded_ground,
     recorded_model,
 )
+from humans_sim.results.records import POINT
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run

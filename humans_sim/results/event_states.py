@@ -4,16 +4,28 @@
 Samples of a run lie a period apart; an event lies between two of them. States at events
 are a table of their own, not further samples: times of samples increase and are even,
 which films, exports, derivatives and comparisons rely on.
+
+Two more samples at each event of a run, for curves that jump where they do.
+
+Samples lie a period apart, and an impact takes no time: joined by a line, two samples
+make it a ramp of one period. For drawing and tables each time of an event is there
+twice, before and after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from humans_sim.results.records import IMPACT, Event
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
+
 
 MOST = 50_000
 """States at events that a run keeps, the first ones."""
@@ -254,3 +266,212 @@ def _check_values(stored: Mapping[str, np.ndarray], contacts: int) -> None:
     whole = (places == np.floor(places)) & (places >= 0) & (places < most)
     if not whole.all() or (np.diff(places[:, 0]) < 0).any():
         raise ValueError(f"{PREFIX}touches names events or contacts there are none of")
+
+
+_HELD = ("torques", "forces")
+"""What may be unknown at an event: it then is that of the samples around it."""
+_ENERGIES = ("energy_before [J]", "energy_after [J]")
+
+
+def samples_at_events(run: Run) -> Run | None:
+    """The samples at events alone, before and after in turn; None where there are none.
+
+    Gaps of open contacts are taken from the samples on both sides, and signals are
+    those of the sample before and of the sample after.
+    """
+    states = run.event_states.between(float(run.t[0]), float(run.t[-1]))
+    if not len(states) or states.contact_count != len(run.table):
+        return None
+    follows = np.searchsorted(run.t, states.t)
+    around = np.stack([follows - 1, follows], axis=1)
+    shape = (*around.shape, 0)
+    values: dict[str, Any] = {
+        "t": np.stack([states.t] * 2, axis=1),
+        "q": np.stack([states.q] * 2, axis=1),
+        "v": states.v,
+        "z": states.z,
+        "torques": states.torques,
+        "contacts": states.contacts,
+        "forces": states.forces,
+        "gaps": _gaps(run, around, states.t, states.contacts),
+        "energy": states.energy,
+        "signals": run.signals[around] if run.signals.size else np.zeros(shape),
+    }
+    for name in _HELD:
+        known = values[name]
+        if np.isnan(known).any():
+            values[name] = np.where(np.isnan(known), getattr(run, name)[around], known)
+    rows: dict[str, Any] = {name: _flat(array) for name, array in values.items()}
+    return replace(run, **rows, event_states=NO_EVENT_STATES)
+
+
+def with_event_samples(run: Run) -> Run:
+    """The run with the samples at its events among its own.
+
+    Times do not increase everywhere: nothing but curves is to be made of it.
+    """
+    added = samples_at_events(run)
+    if added is None:
+        return run
+    places = np.searchsorted(run.t, added.t)
+    names = ["t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy"]
+    if run.signals.size:
+        names.append("signals")
+    rows: dict[str, Any] = {
+        name: np.insert(np.asarray(getattr(run, name)), places, getattr(added, name), 0)
+        for name in names
+    }
+    return replace(run, **rows, event_states=NO_EVENT_STATES)
+
+
+def _gaps(
+    run: Run, around: np.ndarray, times: np.ndarray, modes: np.ndarray
+) -> np.ndarray:
+    """Gaps at events (m, 2, nc): zero where a contact is closed on either side."""
+    start, end = run.t[around].T
+    share = np.where(end > start, (times - start) / np.maximum(end - start, 1e-300), 1)
+    before, after = run.gaps[around[:, 0]], run.gaps[around[:, 1]]
+    gaps = before + share[:, None] * (after - before)
+    gaps[(modes != 0).any(axis=1)] = 0.0
+    return np.stack([gaps, gaps], axis=1)
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    """Rows of before and after in turn."""
+    return array.reshape(2 * len(array), *array.shape[2:])
+
+
+def _has_both_sides(t: np.ndarray, time: float) -> bool:
+    """Whether there are two samples of one time."""
+    first = int(np.searchsorted(t, time))
+    return bool(first + 1 < len(t) and t[first] == t[first + 1] == time)
+
+
+class ImpactSamples:
+    """The time axis of a run with its impacts in it.
+
+    A run that holds its states at events has its two samples at each
+    (:func:`with_event_samples`). Of another one, as files of older versions are, it is
+    known when each impact was, and what kinetic energy there was before and after it;
+    what else jumps is held from the sample before, and back from the sample after.
+
+    Args:
+        t: times of the samples (n,) [s].
+        events: of the run; impacts that have their two samples need no others.
+
+    Attributes:
+        sampled: times of the samples (n,) [s].
+        t: the same, and twice that of each impact (n + 2 m,) [s].
+    """
+
+    def __init__(self, t: np.ndarray, events: Sequence[Event] = ()) -> None:
+        self.sampled = t = np.asarray(t)
+        events = [
+            event
+            for event in sorted(events, key=lambda event: event.time)
+            if event.kind == IMPACT
+            and t[0] < event.time <= t[-1]
+            and not _has_both_sides(t, event.time)
+        ]
+        self._times = np.array([event.time for event in events])
+        # the sample after each impact, or at its time
+        self._next = np.searchsorted(t, self._times)
+        _, count = np.unique(self._next, return_counts=True)
+        self._alone = np.repeat(count == 1, count)
+        self._last = np.append(np.diff(self._next) > 0, True)[: len(events)]
+        self._energies = np.array(
+            [[float(e.detail.get(key, np.nan)) for key in _ENERGIES] for e in events]
+        ).reshape(-1, 2)
+        self._rows = np.repeat(self._next, 2)
+        self.t = np.insert(t, self._rows, np.repeat(self._times, 2))
+
+    @property
+    def inserted(self) -> np.ndarray:
+        """Which of the times are those of impacts (n + 2 m,)."""
+        return np.insert(np.zeros(len(self.sampled), dtype=bool), self._rows, True)
+
+    def jump(self, values: np.ndarray) -> np.ndarray:
+        """What may jump: held before an impact, and back from the sample after it.
+
+        Of several impacts between two samples the last one makes the difference, for
+        a ball that bounces is in the air until then.
+
+        Args:
+            values: at the samples (n, k).
+        """
+        before, change = self._sides(values)
+        after = np.where(self._last[:, None], before + change, before)
+        return self._inserted(values, before, after)
+
+    def kinetic(self, energy: np.ndarray) -> np.ndarray:
+        """Kinetic energy: at an impact what its event says (n + 2 m,) [J].
+
+        Args:
+            energy: at the samples (n,) [J].
+        """
+        drawn = self.jump(energy[:, None])[:, 0]
+        known = np.isfinite(self._energies)
+        drawn[self.inserted] = np.where(
+            known, self._energies, drawn[self.inserted].reshape(-1, 2)
+        ).ravel()
+        return drawn
+
+    def bend(self, values: np.ndarray) -> np.ndarray:
+        """What does not jump but bends: prolonged to the impact from both sides.
+
+        Where a neighbouring sample is beyond another impact, nothing is prolonged.
+
+        Args:
+            values: at the samples (n, k).
+        """
+        before, change = self._sides(values)
+        start, end = self.sampled[self._next - 1], self.sampled[self._next]
+        passed, left = self._times - start, end - self._times
+        share = np.divide(passed, end - start, out=np.ones_like(passed), where=left > 0)
+        here = before + share[:, None] * change
+        k = self._prolongable(passed, left)
+        if len(k):
+            here[k] = self._prolonged(values, self._next[k], passed[k], left[k])
+        return self._inserted(values, here, here)
+
+    def _prolongable(self, passed: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """Impacts with two samples on each side, and no other impact among these."""
+        t, after = self.sampled, self._next
+        inside = (after > 1) & (after < len(t) - 1)
+        crossed = np.isin(after - 1, after) | np.isin(after + 1, after)
+        apart = np.zeros(len(after), dtype=bool)
+        k = after[inside]
+        apart[inside] = (t[k - 1] > t[k - 2]) & (t[k + 1] > t[k])
+        good = self._alone & apart & ~crossed & (passed > 0) & (left > 0)
+        return np.flatnonzero(good)
+
+    def _prolonged(
+        self,
+        values: np.ndarray,
+        after: np.ndarray,
+        passed: np.ndarray,
+        left: np.ndarray,
+    ) -> np.ndarray:
+        """Values at impacts from the samples on both sides, the nearer the more."""
+        t, total, weights = self.sampled, 0.0, 0.0
+        for near, far, distance in (
+            (after - 1, after - 2, passed),
+            (after, after + 1, left),
+        ):
+            span = np.abs(t[far] - t[near])
+            there = values[near] + (distance / span)[:, None] * (
+                values[near] - values[far]
+            )
+            weight = 1.0 / (distance * (distance + span))[:, None]
+            total, weights = total + weight * there, weights + weight
+        return np.asarray(total / weights)
+
+    def _sides(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        before = np.asarray(values[self._next - 1], dtype=float)
+        return before, values[self._next] - before
+
+    def _inserted(
+        self, values: np.ndarray, left: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
+        both = np.stack([left, right], axis=1).reshape(-1, values.shape[1])
+        return np.insert(np.asarray(values, dtype=float), self._rows, both, axis=0)

@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from humans_sim.core.arrays import row_blocks
 from humans_sim.core.files import atomic_stream
-from humans_sim.core.row_blocks import row_blocks
-from humans_sim.results.contact_table import LIMIT, LINK, POINT
-from humans_sim.results.event_samples import samples_at_events
-from humans_sim.results.events import Event
-from humans_sim.results.ros_messages import (
+from humans_sim.results.event_states import samples_at_events
+from humans_sim.results.records import LIMIT, LINK, POINT, Event
+from humans_sim.results.ros_files import (
+    MessageMaker,
+    RosTopics,
+    RosWriter,
     base_transform,
     head,
     nanoseconds,
     odometry_message,
+    schema,
     stamp_of,
     xyz,
 )
-from humans_sim.results.ros_schemas import schema
-from humans_sim.results.ros_writer import MessageMaker, RosTopics, RosWriter
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run

@@ -4,27 +4,6 @@
 After A. Habibi, "Visualisation d'objets très déformables" (Grenoble, 1997).
 """
 
-from humans_sim.soft.chroma import OPERATORS, ColourLaw, picture, relief
-from humans_sim.soft.coats.coat import BodyBall, Coat, Piece
-from humans_sim.soft.coupling.influence import (
-    CoatWindow,
-    Influence,
-    classify,
-    coat_window,
-    cut_error,
-)
-from humans_sim.soft.coupling.reductions import (
-    Reduction,
-    may_be_geometric,
-    may_be_rigid,
-    transmission_losses,
-)
-from humans_sim.soft.coupling.stages import (
-    ModelLink,
-    Partition,
-    StagedSimulation,
-    partition,
-)
 from humans_sim.soft.errors import (
     CouplingError,
     NetworkConnectionError,
@@ -37,14 +16,40 @@ from humans_sim.soft.ground.deformable_ground import (
     PointContact,
 )
 from humans_sim.soft.ground.footprints import (
+    OPERATORS,
+    ColourLaw,
     Footprints,
     GroundHistory,
     footprints_of,
     ground_history,
+    picture,
+    relief,
 )
-from humans_sim.soft.layers.contour import Contour, contour
-from humans_sim.soft.layers.geometric_coat import GeometricCoat
-from humans_sim.soft.networks.implicit_step import ImplicitSimulation
+from humans_sim.soft.ground.pin_screen import (
+    ConservingScreen,
+    Markers,
+    PinScreen,
+    PistonLaw,
+)
+from humans_sim.soft.ground.screen_design import (
+    PROTOTYPES,
+    ScreenLaw,
+    design,
+    line_kernel,
+    membrane_kernel,
+    static_shape,
+)
+from humans_sim.soft.networks.admittance import (
+    CoatWindow,
+    Influence,
+    Reduction,
+    classify,
+    coat_window,
+    cut_error,
+    may_be_geometric,
+    may_be_rigid,
+    transmission_losses,
+)
 from humans_sim.soft.networks.laws import (
     Automaton,
     Cohesion,
@@ -57,32 +62,51 @@ from humans_sim.soft.networks.laws import (
     Transition,
     ViscoSpring,
 )
-from humans_sim.soft.networks.network import LPoint, MPoint, Network
+from humans_sim.soft.networks.network import (
+    LPoint,
+    MPoint,
+    Network,
+    agglomerate,
+    box,
+    line,
+    ring,
+    sheet,
+)
 from humans_sim.soft.networks.network_file import load_network
-from humans_sim.soft.networks.simulation import Energy, Floor, NetworkSimulation
+from humans_sim.soft.networks.puppet import GeometricCoat
+from humans_sim.soft.networks.simulation import (
+    Energy,
+    Floor,
+    ImplicitSimulation,
+    NetworkSimulation,
+)
 from humans_sim.soft.networks.stability import (
     StabilityReport,
     cell_radius,
     is_in_triangle,
     stability_report,
 )
-from humans_sim.soft.networks.topologies import agglomerate, box, line, ring, sheet
-from humans_sim.soft.screens.conserving import ConservingScreen, PistonLaw
-from humans_sim.soft.screens.design import PROTOTYPES, ScreenLaw, design
-from humans_sim.soft.screens.pin_screen import Markers, PinScreen
-from humans_sim.soft.screens.statics import line_kernel, membrane_kernel, static_shape
+from humans_sim.soft.networks.stages import (
+    ModelLink,
+    Partition,
+    StagedSimulation,
+    partition,
+)
 from humans_sim.soft.skin.body_shape import BodyShape, body_shape
-from humans_sim.soft.skin.link_meshes import save_skinned
-from humans_sim.soft.skin.making import has_skin, make_skin, skin_of
-from humans_sim.soft.skin.skin import Skin
-from humans_sim.soft.surfaces.fields import (
+from humans_sim.soft.skin.coat import BodyBall, Coat, Piece
+from humans_sim.soft.skin.implicit_surfaces import (
     Blend,
     Blob,
+    Contour,
     DistanceField,
     Field,
     SegmentField,
+    contour,
+    mesh_of,
+    net_of,
 )
-from humans_sim.soft.surfaces.polygons import mesh_of, net_of
+from humans_sim.soft.skin.making import has_skin, make_skin, save_skinned, skin_of
+from humans_sim.soft.skin.skin import Skin
 
 __all__ = [
     "Automaton",

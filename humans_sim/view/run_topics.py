@@ -19,42 +19,106 @@ Foxglove and RViz draw all of it without a plug-in and without files of meshes:
     An arrow for the force of each contact point.
 ``/ground_contacts`` (humans_msgs/msg/ContactStates)
     Contact points and soles, in the world.
+
+Contacts of a run as messages of an MCAP file, as the node ``dynamics`` has them.
+
+What ROS 2 tools need to show a reconstruction, as topics of an MCAP file.
+
+The person as of a run (:mod:`humans_sim.view.run_topics`), its base on ``/odom``, its
+joints on ``/joints/<name>``, and
+
+``/reconstruction_markers`` (visualization_msgs/msg/MarkerArray)
+    Markers as they were measured and where the person has them, as the node
+    ``reconstruction`` draws them: a namespace for each kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.contact import Box, Ground
+from humans_sim.contact import Box
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
-from humans_sim.results.body_poses import body_poses
-from humans_sim.results.export import has_free_base
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.results.export import has_free_base, joint_topics
 from humans_sim.results.record import recorded_ground, recorded_model
-from humans_sim.results.ros_messages import (
+from humans_sim.results.ros_files import (
     WORLD,
+    Message,
+    MessageMaker,
+    RosTopics,
     head,
     link_transform,
+    odometry_message,
     stamp_of,
+    xyz,
 )
-from humans_sim.results.ros_writer import Message, MessageMaker, RosTopics
-from humans_sim.results.run import Run
-from humans_sim.view.body_meshes import COLOURS
-from humans_sim.view.browser.geometry import Solid, body_height, solids
-from humans_sim.view.browser.run_contacts import RunContacts
+from humans_sim.results.run import Run, body_poses
+from humans_sim.view.browser.bodies_page import COLOURS
+from humans_sim.view.browser.replay import RunContacts
 from humans_sim.view.browser.scene import FORCE_COLOUR
-from humans_sim.view.browser.surroundings import (
+from humans_sim.view.browser.scene_layers import (
     BOX_COLOUR,
     TERRAIN_COLOUR,
+    Solid,
+    body_height,
     drawn_boxes,
+    solids,
     terrain_of,
 )
-from humans_sim.view.contact_messages import CONTACTS, contact_states
+
+CONTACTS = "humans_msgs/ContactStates"
+
+
+def contact_states(contacts: RunContacts) -> MessageMaker:
+    """Contact points and soles of each sample: places, normals, forces in the world."""
+
+    def message(k: int, stamp: Mapping[str, int]) -> Message:
+        points = contacts.points(k)
+        assert contacts.soles is not None and points is not None
+        return {
+            "header": head(stamp, WORLD),
+            "points": _points(contacts.soles, points),
+            "soles": [_sole(load) for load in contacts.loads(k, points)],
+        }
+
+    return message
+
+
+def _points(soles: Soles, points: PointContacts) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": soles.names[row],
+            "link_name": soles.links[row],
+            "surface": soles.surfaces[row],
+            "mode": int(points.mode[k]),
+            "gap": float(points.gap[k]),
+            "position": xyz(points.position[k]),
+            "normal": xyz(points.normal[k]),
+            "velocity": xyz(points.velocity[k]),
+            "force": xyz(points.force[k]),
+        }
+        for k, row in enumerate(points.rows)
+    ]
+
+
+def _sole(load: SoleLoad) -> dict[str, Any]:
+    return {
+        "name": load.name,
+        "mode": load.mode,
+        "closed_points": load.closed,
+        "wrench": {"force": xyz(load.force), "torque": xyz(load.moment)},
+        "center_of_pressure": xyz(np.asarray(load.centre_of_pressure)),
+    }
+
 
 MARKERS, TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
 _ARROW, _CUBE, _SPHERE, _LINE_STRIP, _TRIANGLES = 0, 1, 2, 4, 11
@@ -312,3 +376,61 @@ def stamped(markers: list[Message], stamp: Mapping[str, int]) -> list[Message]:
         marker | {"header": head(stamp, marker["header"]["frame_id"])}
         for marker in markers
     ]
+
+
+_LINE_LIST, _SPHERE_LIST, _POSTURE_DELETE = 5, 7, 2
+_MARKER_BALL = 0.02
+"""Diameter of a measured marker [m]."""
+_KINDS = {
+    "measured": (_SPHERE_LIST, 1.0, (31, 120, 181)),
+    "rejected": (_SPHERE_LIST, 1.0, (214, 38, 41)),
+    "reconstructed": (_SPHERE_LIST, 0.7, (43, 161, 43)),
+    "residuals": (_LINE_LIST, 0.2, (255, 128, 13)),
+}
+"""Type, size over that of a measured marker, and colour of each namespace."""
+
+
+def posture_topics(result: Reconstruction) -> RosTopics:
+    """Topics by which a person is seen, with the markers.
+
+    Raises:
+        ModelFileError: a mesh of the person's model is missing or unreadable.
+    """
+    latched, sampled = body_topics(result.model, result.q)
+    still = np.zeros(6)
+    sampled["/odom"] = (
+        "nav_msgs/Odometry",
+        lambda k, stamp: odometry_message(stamp, result.q[k], still),
+    )
+    sampled["/reconstruction_markers"] = MARKERS, _markers(result)
+    sampled |= joint_topics(result.model.joint_names, result.q[:, 7:])
+    return RosTopics(latched, sampled)
+
+
+def _markers(result: Reconstruction) -> MessageMaker:
+    def message(k: int, stamp: Mapping[str, int]) -> Message:
+        measured = np.asarray(result.trial.positions[k])
+        modelled = measured - result.differences[k]
+        status = result.status[k]
+        used = status == MarkerStatus.USED
+        seen = np.isfinite(measured).all(axis=1)
+        known = np.isfinite(modelled).all(axis=1)
+        pairs = np.stack([measured, modelled], axis=1)
+        points = {
+            "measured": measured[used & seen],
+            "rejected": measured[(status == MarkerStatus.REJECTED) & seen],
+            "reconstructed": modelled[known],
+            "residuals": pairs[used & seen & known].reshape(-1, 3),
+        }
+        markers = [_drawing(space, places) for space, places in points.items()]
+        return {"markers": stamped(markers, stamp)}
+
+    return message
+
+
+def _drawing(space: str, points: np.ndarray) -> Message:
+    kind, share, colour = _KINDS[space]
+    drawn = marker_message(space, 0, kind, colour, np.full(3, share * _MARKER_BALL))
+    if not len(points):  # RViz complains about lists without points
+        return drawn | {"action": _POSTURE_DELETE}
+    return drawn | {"points": points}

@@ -25,11 +25,12 @@ from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy.wrist.plausibility import turns_of
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
-from humans_sim.results.ros_messages import head, link_transform
-from humans_sim.results.ros_writer import (
+from humans_sim.results.ros_files import (
     Message,
     MessageMaker,
     RosTopics,
+    head,
+    link_transform,
     write_topics,
 )
 from humans_sim.view.run_topics import MARKERS, TF, marker_message, stamped

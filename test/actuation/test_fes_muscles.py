@@ -22,7 +22,7 @@ from humans_sim.actuation import (
     MuscleParameters,
     Stimulator,
 )
-from humans_sim.actuation.command_signal import DECLINING, RELAXED, STIMULATED
+from humans_sim.actuation.muscle import DECLINING, RELAXED, STIMULATED
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import ControlFunction
 

@@ -23,18 +23,18 @@ from humans_sim.actuation import (
     Stimulator,
     simulate_muscle,
 )
-from humans_sim.actuation.command_signal import (
+from humans_sim.actuation.muscle import (
     DECLINING,
     RELAXED,
     STIMULATED,
+    STRAIGHT,
+    WRAPPED,
     CommandClocks,
-)
-from humans_sim.actuation.knee_geometry import STRAIGHT, WRAPPED, path_length
-from humans_sim.actuation.muscle import (
     ContractilePart,
     contraction,
     force_length,
     parallel_spring,
+    path_length,
 )
 
 FULL = Stimulator().max_charge

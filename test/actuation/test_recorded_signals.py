@@ -14,8 +14,7 @@ import pytest
 from mcap.reader import make_reader
 
 import humans_sim as hs
-from humans_sim.view.plots.actuation_panels import actuation_panels
-from humans_sim.view.plots.run_plots import plot_run
+from humans_sim.view.plots.run_plots import actuation_panels, plot_run
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # this module of mcap_ros2 warns when imported

@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation.robot_files import has_robot_file
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.applications.robots import walking_robot
+from humans_sim.actuation.servo_set import ServoNumbers, has_robot_file
 from humans_sim.applications.scenarios import read_scenario
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Walker, WalkSettings
 from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.core.resources import resource_names
 from humans_sim.kondo.emulation.simulated_body import BodySettings, SimulatedBody
 from humans_sim.models.catalogue import load_model
-from humans_sim.view.browser.live_walk import LiveWalk
+from humans_sim.view.browser.live import LiveWalk
 
 
 @pytest.mark.parametrize("name", resource_names("robots"))

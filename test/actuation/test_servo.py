@@ -11,8 +11,8 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import CommandKind, IdealTorque, Servo
 from humans_sim.actuation.servo import GEAR_ENGAGED, GEAR_FREE
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.actuation.servo_set import ServoNumbers
+from humans_sim.core.constants import SPEED_STEPS
 
 NONE = np.zeros(0)
 

@@ -11,9 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.actuation.servo_proposal import LAG, proposed_servos
-from humans_sim.actuation.servo_set import ServoSet
+from humans_sim.actuation.servo_set import LAG, ServoNumbers, ServoSet, proposed_servos
 from humans_sim.core.yaml_file import parse_yaml
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.actuation.servo_set import ServoSet
-from humans_sim.actuation.servo_tuning import (
+from humans_sim.actuation.servo_set import (
+    ServoNumbers,
+    ServoSet,
     reflected_inertias,
     step_response,
     tuned_servos,

@@ -8,10 +8,10 @@ import pytest
 
 from humans_sim.analysis.foot_contacts import (
     LONGEST_TRANSFER,
+    SolePoints,
     find_contacts,
     floor_velocity,
 )
-from humans_sim.analysis.sole_points import SolePoints
 
 RATE = 100.0
 SPEED = 1.2

@@ -13,11 +13,11 @@ import humans_sim as hs
 from humans_sim.analysis.force_comparison import (
     ForceComparison,
     compare_with_plates,
+    peak_moments,
     residual_summary,
 )
 from humans_sim.analysis.inverse_dynamics import inverse_dynamics
-from humans_sim.analysis.peak_moments import peak_moments
-from humans_sim.applications.calibration import calibrate_recordings
+from humans_sim.applications.person import calibrate_recordings
 from humans_sim.core.errors import ParameterError
 
 WALKS = {

@@ -19,9 +19,8 @@ from humans_sim.analysis.run_motion import RunMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event, Sample
 from humans_sim.results.run import Run
-from humans_sim.results.sample import Sample
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation.servo import SERVO_NUMBERS
-from humans_sim.analysis.incidents import (
+from humans_sim.analysis.run_motion import RunMotion
+from humans_sim.analysis.summary import (
     FALL,
     JOINT_LIMIT,
     TORQUE_LIMIT,
@@ -19,11 +20,10 @@ from humans_sim.analysis.incidents import (
     incidents_of,
     saturated,
 )
-from humans_sim.analysis.run_motion import RunMotion
-from humans_sim.applications.robots import walking_robot
 from humans_sim.applications.scenarios import read_scenario
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.walk import ScheduledCommand
 from humans_sim.results.run import Run
 
 

@@ -12,7 +12,7 @@ from strolls import known, walking
 import humans_sim as hs
 from humans_sim.analysis.inverse_dynamics import inverse_dynamics, rates
 from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers.ground_reaction import GroundReaction
+from humans_sim.observation.markers.force_plate import GroundReaction
 
 GRAVITY = 9.81
 

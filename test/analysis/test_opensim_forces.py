@@ -11,12 +11,12 @@ import pytest
 from strolls import known, walking
 
 import humans_sim as hs
-from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
-from humans_sim.analysis.opensim_forces import (
+from humans_sim.analysis.force_comparison import (
     write_external_loads,
     write_generalised_forces,
 )
-from humans_sim.observation.posture.mot_file import BASE_COLUMNS, write_mot
+from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
+from humans_sim.observation.posture.opensim_files import BASE_COLUMNS, write_mot
 
 
 @pytest.fixture(scope="module")

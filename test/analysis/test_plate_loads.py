@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from humans_sim.analysis.foot_contacts import FootContacts, find_contacts
-from humans_sim.analysis.plate_loads import (
+from humans_sim.analysis.foot_contacts import (
     BOTH,
     NOBODY,
     PARTLY,
+    FootContacts,
+    SolePoints,
+    find_contacts,
     outline_distance,
     plate_loads,
 )
-from humans_sim.analysis.sole_points import SolePoints
 from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers.force_plate import ForcePlate
-from humans_sim.observation.markers.ground_reaction import GroundReaction
+from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
 
 N = 200
 T = np.arange(N) / 100

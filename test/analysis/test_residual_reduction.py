@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.analysis.residual_reduction import consistent_shift
+from humans_sim.analysis.inverse_dynamics import consistent_shift
 
 T = np.arange(200) / 100
 

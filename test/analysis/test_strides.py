@@ -9,7 +9,7 @@ import pytest
 from strolls import STRIDE, walking
 
 import humans_sim as hs
-from humans_sim.analysis.strides import Stride, find_strides
+from humans_sim.analysis.footfalls import Stride, find_strides
 
 
 def test_strides(human: hs.Model) -> None:

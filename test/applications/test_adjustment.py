@@ -16,9 +16,9 @@ from humans_sim.applications.adjustment import (
     SUBJECT_FILE,
     Adjustment,
     mirrored,
+    open_adjustment,
 )
-from humans_sim.applications.adjustment_files import open_adjustment
-from humans_sim.applications.example_recording import example_file
+from humans_sim.applications.example_recordings import example_file
 from humans_sim.applications.person import Person
 from humans_sim.observation.markers import read_markers, write_trc
 from humans_sim.observation.markers.pipeline import PipelineSettings

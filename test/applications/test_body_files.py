@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.body_files import UnsupportedShapeError, read_body
+from humans_sim.applications.scene_setup import UnsupportedShapeError, read_body
 
 BOX = """<robot name="crate"><link name="body">
   <inertial><mass value="2"/>{inertia}</inertial>

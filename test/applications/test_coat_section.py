@@ -10,7 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.soft.coats.packed_tracks import CoatTracks
+from humans_sim.soft.packed_numbers import CoatTracks
 
 COAT = """
 title: A KHR-1 with a ribbon

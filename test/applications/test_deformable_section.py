@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from humans_sim.analysis.sinkage import sinkages
+from humans_sim.analysis.footfalls import sinkages
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import HumansError
 from humans_sim.soft import footprints_of, ground_history
-from humans_sim.soft.screens.packed_heights import packed_heights, unpacked_heights
+from humans_sim.soft.packed_numbers import packed_heights, unpacked_heights
 
 
 def test_mud_stand() -> None:

@@ -10,10 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.applications import example_recording as example
-from humans_sim.cli.commands import app
-from humans_sim.observation.posture.humans_csv import read_rec_pos
-from humans_sim.observation.posture.humans_tables import read_rec_pos_bin
+from humans_sim.applications import example_recordings as example
+from humans_sim.cli.main import app
+from humans_sim.observation.posture.humans_tables import read_rec_pos, read_rec_pos_bin
 
 
 def test_the_shipped_file_is_what_is_made(tmp_path: Path) -> None:

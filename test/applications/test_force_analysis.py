@@ -11,19 +11,18 @@ import pytest
 from strolls import known
 
 import humans_sim as hs
-from humans_sim.analysis.opensim_forces import write_external_loads
-from humans_sim.applications.batch.settings import TrialSettings
-from humans_sim.applications.batch.trial import _RECORD
-from humans_sim.applications.force_analysis import (
+from humans_sim.analysis.force_comparison import write_external_loads
+from humans_sim.applications.batch.trial import _RECORD, TrialSettings
+from humans_sim.applications.reconstruction_files import (
     ForceOptions,
     analyse_forces,
     write_forces,
 )
+from humans_sim.core.bounded_text import fits
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.json_text import fits
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.view.plots.force_plots import force_figures
-from humans_sim.view.reports.force_tables import force_tables
+from humans_sim.view.plots.posture_plots import force_figures
+from humans_sim.view.reports.posture_report import force_tables
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.control.gait.normal_gait import stride_time
+from humans_sim.control.gait.leg_fit import stride_time
 
 TEXT = """\
 title: A human walks

@@ -9,8 +9,7 @@ from sampled_scenario import run_sampled
 
 import humans_sim as hs
 from humans_sim.applications.law_station import LawStation
-from humans_sim.applications.scenario_start import scenario_start
-from humans_sim.applications.scenarios import read_scenario
+from humans_sim.applications.scenarios import read_scenario, scenario_start
 
 STILL = {"r_quadriceps": (0.0, 0.0), "r_hamstrings": (0.0, 0.0)}
 

@@ -17,29 +17,30 @@ from mcap_ros2.reader import read_ros2_messages
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.applications.example_motions import (
+from humans_sim.applications.example_recordings import (
     HEIGHT,
     MARKER_SET,
     example_markers,
 )
 from humans_sim.applications.retarget import (
+    board_excess,
+    board_motion,
     captured,
     captured_motion,
     retarget_person,
+    write_robot_motion,
 )
-from humans_sim.applications.retarget_boards import board_excess, board_motion
-from humans_sim.applications.retarget_files import write_robot_motion
 from humans_sim.applications.retarget_simulation import (
     MOST_SLIP,
     simulate_boards,
     simulate_motion,
 )
 from humans_sim.applications.robot_draft import draft_robot
-from humans_sim.cli.commands import app
+from humans_sim.cli.main import app
 from humans_sim.control.retargeting.retarget import Retargeting
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.kondo import read_motion
 from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.motion.motion_file import read_motion
 from humans_sim.observation.markers import write_trc
 from humans_sim.observation.markers.playback import part_of
 

@@ -19,7 +19,8 @@ from humans_sim.actuation import (
 from humans_sim.applications.scenario_control import build_controller
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.applications.scene_files import ground_of, limits_of, pushes_of
-from humans_sim.contact import Box, Ground
+from humans_sim.contact import Box
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.yaml_file import YamlValue, parse_yaml
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.emulation.emulator import LineFaults
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 
 # Last: benchmarks and folders of tests share names. The boards' process has it too.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))

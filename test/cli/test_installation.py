@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from humans_sim.cli import installation
+from humans_sim.cli import graphs
 from humans_sim.core.errors import HumansError
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "cold_start.py"
@@ -47,13 +47,13 @@ def test_commands_side_by_side(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every command is run and reported; one that fails is named with its reason."""
-    monkeypatch.setattr(installation, "_FIRST_COMMANDS", ("--version", "models --json"))
-    installation.compile(workers=2)
+    monkeypatch.setattr(graphs, "_FIRST_COMMANDS", ("--version", "models --json"))
+    graphs.compile(workers=2)
     printed = capsys.readouterr().out
     assert "2 of 2" in printed and "humans-sim models --json" in printed
-    monkeypatch.setattr(installation, "_FIRST_COMMANDS", ("--version", "run nowhere"))
+    monkeypatch.setattr(graphs, "_FIRST_COMMANDS", ("--version", "run nowhere"))
     with pytest.raises(HumansError, match=r"run nowhere ended with 2: .*nowhere"):
-        installation.compile(workers=1)
+        graphs.compile(workers=1)
 
 
 @pytest.mark.study

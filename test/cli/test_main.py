@@ -202,7 +202,7 @@ def test_completion(words: tuple[str, ...], completions: list[str]) -> None:
 
 def test_completion_is_light() -> None:
     """Nothing heavy is loaded for it: a person waits."""
-    script = "import humans_sim.cli.run_app, sys; print(*sys.modules)"
+    script = "import humans_sim.cli.main, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

@@ -8,7 +8,7 @@ import io
 from rich.console import Console
 
 from humans_sim.applications.batch.trial import DONE, FAILED, Outcome
-from humans_sim.cli.posture_tables import print_outcomes
+from humans_sim.cli.reconstruct import print_outcomes
 
 
 def test_notes_are_printed() -> None:

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.applications.sweep.sweeps import RunOutcome, run_sweep
-from humans_sim.cli.commands import app
+from humans_sim.applications.batch.sweeps import RunOutcome, run_sweep
+from humans_sim.cli.main import app
 from humans_sim.cli.sweeps import _pace
 from humans_sim.core.resources import resource
 
@@ -76,7 +76,7 @@ def test_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         yield from islice(run_sweep(*given, **options), 2)
         raise KeyboardInterrupt
 
-    place = "humans_sim.applications.sweep.sweeps.run_sweep"
+    place = "humans_sim.applications.batch.sweeps.run_sweep"
     line = [*LINE, "--workers", "0"]
     with monkeypatch.context() as patch:
         patch.setattr(place, stopped_after_two)
@@ -97,7 +97,7 @@ def test_errors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         Path("ball.yaml").write_text(source.replace("bouncing_ball", "no_ball"))
         yield from run_sweep(*given, **options)
 
-    place = "humans_sim.applications.sweep.sweeps.run_sweep"
+    place = "humans_sim.applications.batch.sweeps.run_sweep"
     monkeypatch.setattr(place, broken)
     line = ["sweep", "ball.yaml", "--vary", "end=0.1,0.2", "--workers", "0"]
     done = runner.invoke(app, line)

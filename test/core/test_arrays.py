@@ -12,15 +12,14 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.bodies import MassProperties
-from humans_sim.contact import (
-    ContactJoint,
-    Sphere,
-    Surface,
-    SurfacePoint,
-    contact_velocity,
+from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
+from humans_sim.contact.joint.joint_types import (
+    body_wrenches,
+    relative_velocity,
+    revolute,
 )
-from humans_sim.contact.joint.joint_types import revolute
-from humans_sim.contact.joint.virtual_power import body_wrenches, relative_velocity
+from humans_sim.contact.joint.surface_shapes import Sphere
+from humans_sim.contact.joint.surfaces import Surface, SurfacePoint
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.dynamics.scenes import SceneBody, SceneSystem
 

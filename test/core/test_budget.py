@@ -86,7 +86,7 @@ def scene(count: int) -> Callable[[Path], object]:
 
 def sensor(folder: Path) -> object:
     """Reads a sensor of 1 THz."""
-    from humans_sim.dynamics.sensors.sensor_file import read_sensors
+    from humans_sim.dynamics.sensors import read_sensors
 
     (folder / "file.yaml").write_text("a: {kind: imu, rate: 1e12}\n")
     return read_sensors(folder / "file.yaml")
@@ -175,7 +175,7 @@ def test_many_boxes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calls_that_ask_for_too_much(tmp_path: Path) -> None:
     """The library's own functions are bounded by the same numbers."""
-    from humans_sim.anatomy.volumes.shapes import of_ball, of_box
+    from humans_sim.anatomy.volumes.volume import of_ball, of_box
     from humans_sim.control.trajectories.motion import Curve, Motion
     from humans_sim.core.surface_nets import net_of
     from humans_sim.observation.markers.filters import zero_phase

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from humans_sim.core.checked_numbers import NumbersInRange, PositiveNumbers
+from humans_sim.core.arrays import NumbersInRange, PositiveNumbers
 from humans_sim.core.errors import ParameterError
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from humans_sim.core import disk_arrays
-from humans_sim.core.disk_arrays import LARGE, ROWS, by_rows, new_array, release
+from humans_sim.core import arrays
+from humans_sim.core.arrays import LARGE, ROWS, by_rows, new_array, release
 
 
 def resident() -> float:
@@ -46,7 +46,7 @@ def test_a_full_disk_takes_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(disk_arrays.os, "posix_fallocate", full)
+    monkeypatch.setattr(arrays.os, "posix_fallocate", full)
     array = new_array((LARGE // 8 + 1,))
     assert not isinstance(array.base, mmap.mmap)
     array[:] = 2.0

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
-from humans_sim.core.dual_active_set import INFEASIBLE, SOLVED, minimise
+from humans_sim.core.quadratic_program import INFEASIBLE, SOLVED, minimise
 
 
 class Program:

@@ -19,6 +19,7 @@ from largest_file import largest_file
 
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
+from humans_sim.core.bounded_text import fits, parse_json
 from humans_sim.core.errors import FileError, FileWriteError
 from humans_sim.core.files import (
     atomic_stream,
@@ -27,9 +28,7 @@ from humans_sim.core.files import (
     remove_stale,
     write_atomically,
 )
-from humans_sim.core.json_text import fits, parse_json
-from humans_sim.core.npz_file import read_npz
-from humans_sim.core.npz_writer import write_npz
+from humans_sim.core.npz_file import read_npz, write_npz
 from humans_sim.dynamics import problems
 from humans_sim.kondo.motion.motion_file import read_motion
 

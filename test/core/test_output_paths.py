@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.output_paths import (
+from humans_sim.core.files import (
     check_output_file,
     check_output_folder,
     make_output_folder,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from humans_sim.core import profile_kernels as profile
+from humans_sim.core import dense_kernels as profile
 
 
 def branched(seed: int) -> np.ndarray:

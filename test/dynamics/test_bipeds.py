@@ -12,7 +12,7 @@ from whole_body_contacts import whole_body_contacts
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoNumbers
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.results.run import Run
 

@@ -11,7 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.control_clock import ControlClock
+from humans_sim.dynamics.controller import ControlClock
 
 METHODS = ("event_driven", "time_stepping")
 STATE = hs.ControlState(np.zeros(1), np.zeros(1))

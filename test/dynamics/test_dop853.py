@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.integrate import DOP853
 
-from humans_sim.dynamics.dop853 import Dop853
-from humans_sim.dynamics.initial_value_problem import (
+from humans_sim.dynamics.integrators import (
+    Dop853,
     InitialValueProblem,
     IntegrationError,
 )

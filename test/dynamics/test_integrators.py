@@ -11,11 +11,11 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoNumbers
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.chart import FreeBaseChart
-from humans_sim.results.events import Event
+from humans_sim.dynamics.system import FreeBaseChart
+from humans_sim.results.records import Event
 
 
 def cvode_here() -> bool:

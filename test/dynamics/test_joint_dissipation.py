@@ -13,7 +13,7 @@ from pendulum import INERTIA, REACH, WEIGHT, pendulum
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
 from humans_sim.core.errors import ModelFileError
-from humans_sim.dynamics.joint_dissipation import JointDissipation, dissipation_text
+from humans_sim.dynamics.joints import JointDissipation, dissipation_text
 from humans_sim.results.run import Run
 
 METHODS = ("event_driven", "time_stepping")

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.general_system import GeneralSystem
-from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.simulation_error import SimulationError
-from humans_sim.results.contact_table import POINT, ContactTable
+from humans_sim.dynamics.problems import GeneralSystem
+from humans_sim.dynamics.simulation import Simulation, SimulationError
+from humans_sim.results.records import POINT, ContactTable
 from humans_sim.results.run import Run
 
 G = problems.GRAVITY

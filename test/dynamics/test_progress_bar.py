@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from humans_sim.dynamics.progress_bar import progress_bar
+from humans_sim.dynamics.recording import progress_bar
 
 
 def test_a_function_is_told_each_step() -> None:

@@ -12,12 +12,13 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.analysis.foot_phases import foot_phases
+from humans_sim.actuation.servo_set import ServoNumbers
+from humans_sim.analysis.footfalls import foot_phases
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.contact import ContactJoint, Plane, Sphere, contact_velocity
 from humans_sim.contact.geometry.foot_spheres import sphere_feet
-from humans_sim.contact.joint.virtual_power import generalized_force, relative_velocity
+from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
+from humans_sim.contact.joint.joint_types import generalized_force, relative_velocity
+from humans_sim.contact.joint.surface_shapes import Plane, Sphere
 from humans_sim.core.resources import resource
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.initial_value_problem import Derivatives, InitialValueProblem
-from humans_sim.dynamics.rosenbrock import Rosenbrock
+from humans_sim.dynamics.integrators import Derivatives, InitialValueProblem, Rosenbrock
 
 
 def pendulum(t: float, y: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from press import THICK, hand_above, press
 import humans_sim as hs
 from humans_sim.dynamics.link_pairs import link_pairs, overlapping_links
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.models.self_collision import SelfCollision
+from humans_sim.models.description import SelfCollision
 
 G = 9.81
 

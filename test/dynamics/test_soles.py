@@ -11,10 +11,10 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoNumbers
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles, square_to_floor
-from humans_sim.results.sample import Sample
+from humans_sim.results.records import Sample
 
 GRAVITY = 9.81
 

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from humans_sim.dynamics.general_system import GeneralSystem
+from humans_sim.dynamics.event_driven.motion_integrator import StiffnessSwitch
 from humans_sim.dynamics.integrators import Dop853, InitialValueProblem
+from humans_sim.dynamics.problems import GeneralSystem
 from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.stiffness_switch import StiffnessSwitch
-from humans_sim.results.contact_table import POINT, ContactTable
+from humans_sim.results.records import POINT, ContactTable
 
 
 class _Counted:

@@ -13,7 +13,7 @@ from humans_sim.dynamics.time_stepping.model_step_kernels import (
     model_energies,
     model_equations,
 )
-from humans_sim.dynamics.tree_table import tree_table
+from humans_sim.dynamics.tree_kernels import tree_table
 
 
 def random_tree(rng: np.random.Generator) -> pin.Model:

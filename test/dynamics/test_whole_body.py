@@ -7,7 +7,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.models.joint_memory import JointMemory
+from humans_sim.models.model import JointMemory
 
 
 @pytest.fixture(scope="module")

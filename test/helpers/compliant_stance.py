@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 import humans_sim as hs
-from humans_sim.models.soles import support_tags
+from humans_sim.models.legs import support_tags
 
 STEP = 1e-4
 """Of the integration [s]."""

@@ -20,35 +20,30 @@ from humans_sim.anatomy import load_ball_model, load_wrist_run, read_stack
 from humans_sim.anatomy.volumes.mesh_repair import read_bone
 from humans_sim.anatomy.wrist.wrist_files import load_wrist
 from humans_sim.applications.batch.record import Ledger
-from humans_sim.applications.batch.settings import TrialSettings
-from humans_sim.applications.batch.trial import Job, previous_outcome
-from humans_sim.applications.body_files import read_body
+from humans_sim.applications.batch.trial import Job, TrialSettings, previous_outcome
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.person import Person
 from humans_sim.applications.robot_draft import draft_robot
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.applications.scene_files import read_ground
-from humans_sim.applications.scene_setup import read_scene
+from humans_sim.applications.scene_setup import read_body, read_scene
 from humans_sim.contact import Box
 from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
-from humans_sim.control.trajectories.sway import Sway
-from humans_sim.control.trajectories.traj3 import read_traj3
+from humans_sim.control.trajectories.trajectory import Sway, read_traj3
 from humans_sim.control.walking.settings import DEGREES, WalkSettings
 from humans_sim.core.expressions import evaluate
 from humans_sim.core.files import read_text
 from humans_sim.core.yaml_file import read_yaml
-from humans_sim.dynamics.sensors.sensor_file import read_sensors
+from humans_sim.dynamics.sensors import read_sensors
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.motion.motion_file import read_motion
+from humans_sim.models.collision_shapes import MeshFile, read_mesh
 from humans_sim.models.conventions import load_convention
-from humans_sim.models.files.builder import build
+from humans_sim.models.files.named_models import build
 from humans_sim.models.files.tree_file import TreeFile
-from humans_sim.models.mesh_files import MeshFile, read_mesh
 from humans_sim.observation.markers.correspondence import load_correspondence
-from humans_sim.observation.markers.frame_change import read_frame
-from humans_sim.observation.markers.pipeline import PipelineSettings
-from humans_sim.observation.posture.humans_csv import read_rec_pos
-from humans_sim.observation.posture.humans_tables import read_rec_pos_bin
+from humans_sim.observation.markers.pipeline import PipelineSettings, read_frame
+from humans_sim.observation.posture.humans_tables import read_rec_pos, read_rec_pos_bin
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.soft import load_network
 
@@ -259,7 +254,7 @@ def check_side(path: Path) -> Meaning:
 
 def check_mesh(path: Path) -> Meaning:
     """A mesh that a URDF names."""
-    from humans_sim.view.browser.geometry import solids
+    from humans_sim.view.browser.scene_layers import solids
 
     faces = 0
     for solid in solids(hs.load_model(path.parent / "robot.urdf")):

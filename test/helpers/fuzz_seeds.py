@@ -14,18 +14,19 @@ from small_wrists import NAMES, OWN, small_run
 
 import humans_sim as hs
 from humans_sim.anatomy import ball_model
-from humans_sim.anatomy.volumes.shapes import of_ball
+from humans_sim.anatomy.volumes.volume import of_ball
 from humans_sim.applications.batch.trial import DONE, Outcome
-from humans_sim.control.trajectories.traj3 import write_traj3
-from humans_sim.control.trajectories.trajectory import Trajectory
+from humans_sim.control.trajectories.trajectory import Trajectory, write_traj3
 from humans_sim.core.resources import resource
 from humans_sim.dynamics import problems
-from humans_sim.kondo.motion.motion_file import write_motion
-from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.motion_file import load_motion, write_motion
 from humans_sim.observation.markers import MarkerTrial, write_trc
 from humans_sim.observation.markers.c3d_writer import write_c3d
-from humans_sim.observation.posture.humans_csv import read_rec_pos, write_humans_csv
-from humans_sim.observation.posture.humans_tables import write_rec_pos_bin
+from humans_sim.observation.posture.humans_tables import (
+    read_rec_pos,
+    write_humans_csv,
+    write_rec_pos_bin,
+)
 from humans_sim.observation.posture.subject import Subject
 
 EVENTS = {

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.applications.calibration import calibrate_recordings
-from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+from humans_sim.applications.person import calibrate_recordings
+from humans_sim.observation.markers.c3d_writer import ezc3d_module
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import Calibration
 from humans_sim.observation.posture.result import Reconstruction

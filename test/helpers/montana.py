@@ -15,8 +15,7 @@ import pinocchio as pin
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
-from humans_sim.contact.joint.contact_joint import ContactJoint
-from humans_sim.contact.joint.joints import JointState
+from humans_sim.contact.joint.contact_joint import ContactJoint, JointState
 
 Profile = Callable[[float], tuple[float, float, float]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.control.trajectories.sway import Sway
+from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.observation.markers import MarkerTrial, write_trc
 
 

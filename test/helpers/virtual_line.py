@@ -17,18 +17,21 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from humans_sim.kondo.driver import watchdog
-from humans_sim.kondo.driver.board import BoardError
+from humans_sim.kondo.driver.board import BoardError, RobotState
 from humans_sim.kondo.driver.rcb1_boards import open_rcb1
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.emulator import THINK, khr1_boards
+from humans_sim.kondo.emulation.emulator import (
+    THINK,
+    CommandStream,
+    FaultyLine,
+    LineFaults,
+    khr1_boards,
+)
 from humans_sim.kondo.protocol import link as link_module
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.command_stream import CommandStream
-from humans_sim.kondo.protocol.frames import BYTE, DEGREES
-from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
 from humans_sim.kondo.protocol.link import NoAnswerError, PortError
+from humans_sim.kondo.protocol.rcb1 import BYTE, DEGREES
 
 _CALL = 5e-5
 """Time that a call of the port takes [s]."""

@@ -10,8 +10,7 @@ import numpy as np
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking import Footstep, Walker, WalkPattern
-from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scene_record import scene_record
+from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.results.run import Run
 
 TOUCHES = 1e-6

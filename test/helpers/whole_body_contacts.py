@@ -7,7 +7,7 @@ from typing import Any
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-from humans_sim.models.soles import load_tags
+from humans_sim.models.legs import load_tags
 
 _CLEAR = 2.0
 """Tags that stand lower than this are parts of the feet, in radii."""

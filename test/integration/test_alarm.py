@@ -47,7 +47,7 @@ def make_alarm(node: Any, callback: Callable[[], None]) -> Any:
     """An alarm on the wall clock."""
     from rclpy.clock import Clock, ClockType
 
-    from humans_sim.nodes.common.alarm import Alarm
+    from humans_sim.nodes.common.model_node import Alarm
 
     return Alarm(node, callback, Clock(clock_type=ClockType.STEADY_TIME))
 

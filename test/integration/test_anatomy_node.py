@@ -187,7 +187,7 @@ def test_bad_parameters(node: Any, parameters: dict, reason: str) -> None:
     pytest.importorskip("humans_msgs", reason=ros_hint())
     from rclpy.parameter import Parameter
 
-    from humans_sim.nodes.anatomy.node import Anatomy
+    from humans_sim.nodes.anatomy import Anatomy
 
     given = [Parameter(key, value=value) for key, value in parameters.items()]
     with pytest.raises(HumansError, match=reason):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.bip.step import StepShape
+from humans_sim.control.bip.task import StepShape
 from humans_sim.core.doctor import ros_hint
 
 pytestmark = [pytest.mark.ros, pytest.mark.study]

@@ -57,7 +57,7 @@ def test_gaps_are_zeros(ros_environment: Any) -> None:
     from rclpy.serialization import deserialize_message, serialize_message
     from visualization_msgs.msg import Marker, MarkerArray
 
-    from humans_sim.nodes.common.cdr import without_gaps
+    from humans_sim.nodes.common.bag import without_gaps
 
     kind = "visualization_msgs/msg/MarkerArray"
     marker = Marker(ns="a", text="of odd length", points=[Point(x=1.0), Point(y=2.0)])
@@ -95,7 +95,7 @@ def test_bags_are_read_by_others(ros_environment: Any, tmp_path: Path) -> None:
     from std_msgs.msg import String
     from tf2_msgs.msg import TFMessage
 
-    from humans_sim.nodes.common.bag_file import (
+    from humans_sim.nodes.common.bag import (
         BagMessage,
         bag_content,
         stamp_of,

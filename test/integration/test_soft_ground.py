@@ -55,7 +55,7 @@ def test_footprints_are_published(graph: ObservedGraph) -> None:
     from nav_msgs.msg import OccupancyGrid
     from sensor_msgs.msg import Image
 
-    from humans_sim.nodes.common.ground_messages import footprints_in
+    from humans_sim.nodes.common.scene_messages import footprints_in
 
     seen: dict[str, Any] = {}
     for kind, name in (

@@ -19,9 +19,9 @@ from node_processes import ObservedGraph, is_done, make_steps, set_playing
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
-from humans_sim.applications.robots import walking_robot
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.walk import ScheduledCommand
 from humans_sim.core.doctor import ros_hint
 
 pytestmark = [pytest.mark.ros, pytest.mark.study]

@@ -19,11 +19,10 @@ from unhurried import type_unhurried
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.resources import resource
-from humans_sim.kondo import read_motion
-from humans_sim.kondo.driver.board import BoardError
+from humans_sim.kondo.driver.board import BoardError, RobotState
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.motion.motion_file import read_motion
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.link import NoAnswerError, SerialLink
 

@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState
 
 from humans_sim.applications.graphs import read_graph
 from humans_sim.core.resources import resource
-from humans_sim.nodes.common.flow_check import FlowCheck
+from humans_sim.nodes.common.compose import FlowCheck
 from launch import LaunchDescription
 
 PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "60"))

@@ -13,13 +13,13 @@ from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
 from humans_sim.models.angles import joint_angles, split_turns
-from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 from humans_sim.models.conventions import (
     PROGRESSION,
     TurnGroup,
     convention_names,
     load_convention,
 )
+from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
 
 OTHERS = [name for name in convention_names() if name != "humans"]
 FORWARD, UP, RIGHT = np.eye(3)
@@ -228,7 +228,7 @@ SEGMENTS = {"base_link": "PEL", "thigh": "FE", "shank": "TI", "foot": "FO"}
 
 def test_plug_in_gait_is_vicons(human: hs.Model, shared_data: Path) -> None:
     """Vicon's segments in a recorded walk give Vicon's own angles, to 0.001 degrees."""
-    from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+    from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
     recorded = ezc3d_module().c3d(str(shared_data / "c3d" / "vicon_pig_walk.c3d"))
     labels = recorded["parameters"]["POINT"]["LABELS"]["value"]

@@ -9,7 +9,7 @@ import trimesh
 import humans_sim as hs
 from humans_sim.core.resources import share_directory
 from humans_sim.models.collision_shapes import collision_shapes, visual_shapes
-from humans_sim.view.browser.geometry import solids
+from humans_sim.view.browser.scene_layers import solids
 
 GEOMETRY = {
     "box": '<box size="0.2 0.3 0.4"/>',

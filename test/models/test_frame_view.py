@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.models.link_coordinates import LinkCoordinates
+from humans_sim.models.links import LinkCoordinates
 
 STEP = 1e-5
 REFERENCES = ("", "base_link", "l_foot")

@@ -13,10 +13,14 @@ import pytest
 import trimesh
 
 import humans_sim as hs
-from humans_sim.models import mesh_files
-from humans_sim.models.collision_shapes import collision_shapes
-from humans_sim.models.mesh_files import MeshFile, find_mesh, read_mesh
-from humans_sim.view.browser.geometry import solids
+from humans_sim.models import collision_shapes as mesh_files
+from humans_sim.models.collision_shapes import (
+    MeshFile,
+    collision_shapes,
+    find_mesh,
+    read_mesh,
+)
+from humans_sim.view.browser.scene_layers import solids
 
 EDGES = (0.1, 0.2, 0.3)
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.models.angles import joint_angles
-from humans_sim.models.moments import joint_moments
+from humans_sim.models.angles import joint_angles, joint_moments
 
 STEP = 1e-6
 

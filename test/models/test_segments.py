@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
-from humans_sim.models.segments import Segment, segments_of
+from humans_sim.models.conventions import Segment, segments_of
+from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
 
 
 def placed(

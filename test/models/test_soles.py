@@ -8,11 +8,11 @@ import pytest
 from whole_body_contacts import whole_body_contacts
 
 import humans_sim as hs
-from humans_sim.analysis.compare import sole_forces
+from humans_sim.analysis.run_comparison import sole_forces
 from humans_sim.analysis.run_motion import RunMotion
 from humans_sim.contact.geometry.foot_spheres import sphere_feet
 from humans_sim.core.errors import ParameterError
-from humans_sim.models.soles import (
+from humans_sim.models.legs import (
     contacts_of,
     corner_places,
     load_tags,

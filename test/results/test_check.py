@@ -8,9 +8,8 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.results.check import Check
-from humans_sim.results.contact_table import POINT
-from humans_sim.results.finding import Finding
+from humans_sim.results.check import Check, Finding
+from humans_sim.results.records import POINT
 
 SHAPES = "deepest shape below the ground"
 STANDS = "stays on its feet: tilt of the base"

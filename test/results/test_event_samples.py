@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from humans_sim.results.event_samples import ImpactSamples
-from humans_sim.results.events import IMPACT, STICK, Event
+from humans_sim.results.event_states import ImpactSamples
+from humans_sim.results.records import IMPACT, STICK, Event
 
 
 def run_with(

@@ -13,12 +13,16 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.core.npz_writer import write_npz
+from humans_sim.core.npz_file import write_npz
 from humans_sim.dynamics.problems import bouncing_ball
-from humans_sim.results import event_check
-from humans_sim.results.event_samples import samples_at_events, with_event_samples
-from humans_sim.results.event_states import EVENT_ARRAYS, FILE_ARRAYS
-from humans_sim.results.events import IMPACT
+from humans_sim.results import check as event_check
+from humans_sim.results.event_states import (
+    EVENT_ARRAYS,
+    FILE_ARRAYS,
+    samples_at_events,
+    with_event_samples,
+)
+from humans_sim.results.records import IMPACT
 from humans_sim.view.plots.run_plots import plot_run
 
 HEIGHT, RESTITUTION, GRAVITY = 1.0, 0.5, 9.81
@@ -134,13 +138,13 @@ def test_long_runs_in_files(
     tmp_path: Path, ball: hs.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is written as samples come has the same states, compressed or not."""
-    from humans_sim.core import npz_writer
-    from humans_sim.results import run_stream
+    from humans_sim.core import npz_file
+    from humans_sim.dynamics import recording
 
     sim = hs.Simulation(bouncing_ball(RESTITUTION))
     for limit in (1 << 26, 0):
-        monkeypatch.setattr(npz_writer, "COMPRESSED", limit)
-        monkeypatch.setattr(run_stream, "COMPRESSED", limit)
+        monkeypatch.setattr(npz_file, "COMPRESSED", limit)
+        monkeypatch.setattr(recording, "COMPRESSED", limit)
         path = tmp_path / f"{limit}.npz"
         run = sim.run(np.array([HEIGHT]), t_end=1.0, save=path)
         for one in (run, hs.load_run(path), hs.load_run(path, lazy=True)):
@@ -163,7 +167,11 @@ def test_momentum_and_energy_of_a_biped(fallen: hs.Run) -> None:
     impacts = {event.time for event in fallen.events if event.kind == IMPACT}
     assert impacts and impacts <= set(fallen.event_states.t.tolist())
     check = fallen.check()
-    for name in (event_check.ENERGY, event_check.MOMENTUM, event_check.FLOOR):
+    for name in (
+        event_check.EVENT_ENERGY,
+        event_check.EVENT_MOMENTUM,
+        event_check.EVENT_FLOOR,
+    ):
         assert check[name].ok and check[name].value < 1e-12
     lost = np.diff(fallen.event_states.energy[:, :, 0], axis=1)
     assert (lost < 1e-12).all()
@@ -172,11 +180,11 @@ def test_momentum_and_energy_of_a_biped(fallen: hs.Run) -> None:
 @pytest.mark.parametrize(
     ("name", "place", "found"),
     [
-        ("v", (0, 1, 2), (event_check.ENERGY, event_check.MOMENTUM)),
-        ("v", (0, 0, 2), (event_check.ENERGY, event_check.MOMENTUM)),
-        ("energy", (0, 1, 0), (event_check.ENERGY,)),
-        ("impulse", (0, 2), (event_check.MOMENTUM, event_check.FLOOR)),
-        ("touches", (0, 10), (event_check.FLOOR,)),
+        ("v", (0, 1, 2), (event_check.EVENT_ENERGY, event_check.EVENT_MOMENTUM)),
+        ("v", (0, 0, 2), (event_check.EVENT_ENERGY, event_check.EVENT_MOMENTUM)),
+        ("energy", (0, 1, 0), (event_check.EVENT_ENERGY,)),
+        ("impulse", (0, 2), (event_check.EVENT_MOMENTUM, event_check.EVENT_FLOOR)),
+        ("touches", (0, 10), (event_check.EVENT_FLOOR,)),
     ],
 )
 def test_tampered_states_are_found(
@@ -192,7 +200,7 @@ def test_other_models_and_damaged_records(fallen: hs.Run) -> None:
     """What cannot be looked at is not right."""
     for change in ({"armature": "much"}, {"armature": [1.0]}, {"model": {"name": "x"}}):
         run = replace(fallen, info={**fallen.info, **change})
-        assert run.check()[event_check.MOMENTUM].ok is None
+        assert run.check()[event_check.EVENT_MOMENTUM].ok is None
 
 
 def test_drives_have_inertia() -> None:
@@ -203,10 +211,10 @@ def test_drives_have_inertia() -> None:
     drives = hs.IdealTorque(robot)
     drives.armature = np.concatenate([np.zeros(6), np.full(robot.nv - 6, 1e-4)])
     run = hs.Simulation(robot, drives).run(q, t_end=0.1)
-    check = run.check()[event_check.MOMENTUM]
+    check = run.check()[event_check.EVENT_MOMENTUM]
     assert check.ok and check.value < 1e-12
     info = {key: value for key, value in run.info.items() if key != "armature"}
-    assert not replace(run, info=info).check()[event_check.MOMENTUM].ok
+    assert not replace(run, info=info).check()[event_check.EVENT_MOMENTUM].ok
 
 
 def test_a_push_is_an_impulse() -> None:
@@ -220,7 +228,10 @@ def test_a_push_is_an_impulse() -> None:
     row = int(np.flatnonzero(states.t == push.time)[0])
     assert np.abs(np.diff(states.v[row, :, 0])) > 0.01
     check = run.check()
-    assert check[event_check.MOMENTUM].value < 1e-12 and check[event_check.FLOOR].ok
+    assert (
+        check[event_check.EVENT_MOMENTUM].value < 1e-12
+        and check[event_check.EVENT_FLOOR].ok
+    )
 
 
 def test_nothing_of_the_motion_depends_on_it() -> None:

@@ -23,13 +23,13 @@ from mcap.stream_reader import StreamReader, get_chunk_data_stream
 from mcap_ros2.decoder import DecoderFactory
 
 import humans_sim as hs
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import Event, Run, Simulation
 from humans_sim.dynamics.problems import pendulum, rocking_block, rocking_block_start
-from humans_sim.results import events
+from humans_sim.results import records as events
 from humans_sim.results.export import write_mcap
-from humans_sim.results.ros_schemas import definitions, schema
+from humans_sim.results.ros_files import definitions, schema
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # this module of mcap_ros2 warns when imported

@@ -12,12 +12,12 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact import Box, Ground, HalfSpace
+from humans_sim.contact import Box, HalfSpace
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import RunFileError, UnknownModelError
 from humans_sim.dynamics import Simulation
-from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.problems import bouncing_ball
-from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.results.record import recorded_ground, recorded_model
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import humans_sim as hs
-from humans_sim.core import npz_writer
+from humans_sim.core import npz_file
 from humans_sim.dynamics import problems
 
 
@@ -117,7 +117,7 @@ def test_failed_write_leaves_the_old_file(
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(npz_writer, "_pieces", full)
+    monkeypatch.setattr(npz_file, "_pieces", full)
     with pytest.raises(OSError, match="no space"):
         run.save(path)
     assert path.read_bytes() == before
@@ -142,7 +142,7 @@ def test_check_is_not_blind(run: hs.Run) -> None:
     assert not spoiled("forces", 1.0, (5, 0, 1)).check().ok
     grown = spoiled("energy", run.energy[-1, 0] + 1.0, (-1, 0)).check()
     assert not grown["largest growth of energy"].ok
-    from humans_sim.results.events import Event
+    from humans_sim.results.records import Event
 
     detail = {
         "energy_before [J]": 1.0,

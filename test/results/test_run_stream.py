@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.core import npz_writer
+from humans_sim.core import npz_file
 from humans_sim.core.errors import FileWriteError, ParameterError
-from humans_sim.dynamics import problems
-from humans_sim.dynamics.simulation_error import SimulationError
-from humans_sim.results import run, run_stream
-from humans_sim.results.events import EVENTS_LEFT_OUT, Event
+from humans_sim.dynamics import problems, recording
+from humans_sim.dynamics.recording import RunStream
+from humans_sim.dynamics.simulation import SimulationError
+from humans_sim.results import run
+from humans_sim.results.records import EVENTS_LEFT_OUT, Event
 from humans_sim.results.run import ARRAYS
-from humans_sim.results.run_stream import RunStream
 
 BALL = problems.bouncing_ball(0.5)
 
@@ -30,9 +30,9 @@ BALL = problems.bouncing_ball(0.5)
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run is a long one: it is never compressed, and blocks are small."""
-    monkeypatch.setattr(npz_writer, "COMPRESSED", 0)
-    monkeypatch.setattr(run_stream, "COMPRESSED", 0)
-    monkeypatch.setattr(run_stream, "_BLOCK", 7)
+    monkeypatch.setattr(npz_file, "COMPRESSED", 0)
+    monkeypatch.setattr(recording, "COMPRESSED", 0)
+    monkeypatch.setattr(recording, "_BLOCK", 7)
 
 
 def simulated(save: Path | None = None, **changes: object) -> hs.Run:
@@ -223,7 +223,7 @@ def test_a_run_that_is_killed(tmp_path: Path) -> None:
 
 def test_too_long_to_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose file nobody could read is refused at its first sample."""
-    monkeypatch.setattr(run_stream, "LARGEST_ARCHIVE", 10_000)
+    monkeypatch.setattr(recording, "LARGEST_ARCHIVE", 10_000)
     with pytest.raises(ParameterError, match="601 samples take"):
         simulated(tmp_path / "run.npz")
     assert list(tmp_path.iterdir()) == []

@@ -19,7 +19,7 @@ from humans_sim.actuation import Servo
 from humans_sim.applications.graphs import graph_names, read_graph
 from humans_sim.dynamics import Simulation
 from humans_sim.models.links import LinkTree
-from humans_sim.results.ros_schemas import definitions
+from humans_sim.results.ros_files import definitions
 
 ROOT = Path(__file__).resolve().parents[2]
 

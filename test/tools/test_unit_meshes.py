@@ -10,7 +10,7 @@ import trimesh
 from unit_meshes import write_meshes
 
 from humans_sim.core.resources import resource
-from humans_sim.models.files.shapes import MESHES
+from humans_sim.models.description import MESHES
 
 
 def test_meshes(tmp_path: Path) -> None:

@@ -16,17 +16,16 @@ from PIL import Image
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import RunFileError
-from humans_sim.dynamics.surfaces.rolling_problems import (
+from humans_sim.dynamics.surfaces.rolling import (
     coin,
     rattleback,
     rolling_cylinder,
     rolling_start,
     steady_coin,
 )
-from humans_sim.results.body_poses import body_poses
-from humans_sim.view.body_meshes import body_meshes
-from humans_sim.view.browser.bodies_page import BodiesView
-from humans_sim.view.film.body_pictures import BodyPicture, body_film, body_strip
+from humans_sim.results.run import body_poses
+from humans_sim.view.browser.bodies_page import BodiesView, body_meshes
+from humans_sim.view.film.pictures import BodyPicture, body_film, body_strip
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.contact import Ground, HalfSpace
+from humans_sim.contact import HalfSpace
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.dynamics import Run, Simulation
 from humans_sim.results.run import load_run
 

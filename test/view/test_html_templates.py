@@ -15,7 +15,7 @@ import pytest
 import humans_sim.view
 from humans_sim.view.browser.page import titled
 from humans_sim.view.html_templates import render
-from humans_sim.view.reports.report_parts import Note, Table
+from humans_sim.view.reports.report import Note, Table
 
 TEMPLATES = Path(humans_sim.view.__file__).parent / "templates"
 EVIL = """</script></title>"'><script>alert(1)</script><img src=x onerror=y>"""

@@ -19,10 +19,10 @@ from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.dynamics import Run, Simulation
 from humans_sim.models.links import LinkTree
-from humans_sim.view.browser.geometry import solids
+from humans_sim.view.browser.scene_layers import solids
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # this module of mcap_ros2 warns when imported

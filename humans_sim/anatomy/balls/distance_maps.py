@@ -5,6 +5,19 @@ Chamfer maps (Perez 1994, 5.4 and 5.5) take the length of the shortest path over
 neighbours, each at an integer weight, by two scans. The exact map has squared Euclidean
 distances, which are integers, too. A distance reaches the *centre* of the first voxel
 outside, half a voxel beyond the surface.
+
+Compiled scans of chamfer maps: forth and back, on a grid with a margin.
+
+Grids are flat, so that a neighbour is one offset away; the margin is as wide as the
+mask reaches, and is not scanned.
+
+Compiled envelopes of parabolas: exact squared Euclidean distances on grids.
+
+Along one axis ``min_p f(p) + (q - p)^2`` is the lower envelope of parabolas, found in
+one scan (Meijster and others, 2000; Felzenszwalb and Huttenlocher, 2012). Axis after
+axis it is the squared distance map, where f is 0 outside and far inside; and where f is
+minus a squared radius it is the power diagram of the balls (Coeurjolly and Montanvert,
+2007). All numbers are integers: there is no rounding.
 """
 
 from __future__ import annotations
@@ -12,12 +25,216 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.anatomy.balls.chamfer_kernels import FAR, Grid, shortest_paths
-from humans_sim.anatomy.balls.euclidean_kernels import lower_envelopes
 from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.core.kernels import kernel
+
+FAR = np.int32(1 << 29)
+"""Distance of what no path reaches."""
+
+
+class Grid(NamedTuple):
+    """A flat grid of three axes with a margin.
+
+    Attributes:
+        shape: of the whole (3,).
+        margin: width of the margin along each axis (3,).
+        offsets: to the neighbours before a voxel, in the order of the scan (m,).
+        weights: distances to them (m,).
+    """
+
+    shape: np.ndarray
+    margin: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray
+
+
+@kernel
+def shortest_paths(values, grid):
+    """Two scans: every value becomes the least of neighbour plus weight; in place."""
+    nx, ny, nz = grid.shape
+    mx, my, mz = grid.margin
+    count = len(grid.offsets)
+    for i in range(mx, nx - mx):
+        for j in range(my, ny - my):
+            start = (i * ny + j) * nz
+            for at in range(start + mz, start + nz - mz):
+                best = values[at]
+                if best == 0:
+                    continue
+                for m in range(count):
+                    other = values[at + grid.offsets[m]] + grid.weights[m]
+                    if other < best:
+                        best = other
+                values[at] = best
+    for i in range(nx - mx - 1, mx - 1, -1):
+        for j in range(ny - my - 1, my - 1, -1):
+            start = (i * ny + j) * nz
+            for at in range(start + nz - mz - 1, start + mz - 1, -1):
+                best = values[at]
+                if best == 0:
+                    continue
+                for m in range(count):
+                    other = values[at - grid.offsets[m]] + grid.weights[m]
+                    if other < best:
+                        best = other
+                values[at] = best
+
+
+@kernel
+def grow(values, grid):
+    """Two scans: every value becomes the greatest of neighbour minus weight; in place.
+
+    With radii at the centres of balls and 0 elsewhere, what ends above 0 lies in one.
+    """
+    nx, ny, nz = grid.shape
+    mx, my, mz = grid.margin
+    count = len(grid.offsets)
+    for i in range(mx, nx - mx):
+        for j in range(my, ny - my):
+            start = (i * ny + j) * nz
+            for at in range(start + mz, start + nz - mz):
+                best = values[at]
+                for m in range(count):
+                    other = values[at + grid.offsets[m]] - grid.weights[m]
+                    if other > best:
+                        best = other
+                values[at] = best
+    for i in range(nx - mx - 1, mx - 1, -1):
+        for j in range(ny - my - 1, my - 1, -1):
+            start = (i * ny + j) * nz
+            for at in range(start + nz - mz - 1, start + mz - 1, -1):
+                best = values[at]
+                for m in range(count):
+                    other = values[at - grid.offsets[m]] - grid.weights[m]
+                    if other > best:
+                        best = other
+                values[at] = best
+
+
+@kernel
+def maximal(values, grid, kept):
+    """Which balls of a chamfer map no ball of a neighbour holds; their number.
+
+    M stays where D(P) - D(M) < D(M, P) for every neighbour P of the mask.
+    """
+    nx, ny, nz = grid.shape
+    mx, my, mz = grid.margin
+    count, total = len(grid.offsets), 0
+    for i in range(mx, nx - mx):
+        for j in range(my, ny - my):
+            start = (i * ny + j) * nz
+            for at in range(start + mz, start + nz - mz):
+                own = values[at]
+                if own == 0:
+                    continue
+                alone = True
+                for m in range(count):
+                    limit = own + grid.weights[m]
+                    if (
+                        values[at + grid.offsets[m]] >= limit
+                        or values[at - grid.offsets[m]] >= limit
+                    ):
+                        alone = False
+                        break
+                if alone:
+                    kept[at] = True
+                    total += 1
+    return total
+
+
+@kernel
+def lower_envelopes(values, owners, axis):
+    """Replace values by their envelopes along an axis, in place.
+
+    Args:
+        values: (nx, ny, nz); FAR where there is no parabola.
+        owners: of the values (nx, ny, nz), moved along with them; or of no size.
+        axis: 0, 1 or 2.
+    """
+    nx, ny, nz = values.shape
+    length = values.shape[axis]
+    tracked = owners.size > 0
+    line = np.empty(length, np.int64)
+    old = np.empty(length, np.int32)
+    vertex = np.empty(length, np.int64)
+    begin = np.empty(length, np.int64)
+    first = ny if axis == 0 else nx
+    second = ny if axis == 2 else nz
+    for a in range(first):
+        for b in range(second):
+            busy = False
+            for q in range(length):
+                i, j, k = _place(axis, a, b, q)
+                line[q] = values[i, j, k]
+                if line[q] != 0:
+                    busy = True
+                if tracked:
+                    old[q] = owners[i, j, k]
+            if not busy:
+                continue
+            count = _envelope(line, vertex, begin)
+            part = 0
+            for q in range(length):
+                i, j, k = _place(axis, a, b, q)
+                if count == 0:
+                    continue
+                while part + 1 < count and begin[part + 1] <= q:
+                    part += 1
+                p = vertex[part]
+                values[i, j, k] = min(line[p] + (q - p) * (q - p), FAR)
+                if tracked:
+                    owners[i, j, k] = old[p]
+
+
+@kernel
+def _place(axis, a, b, q):
+    if axis == 0:
+        return q, a, b
+    if axis == 1:
+        return a, q, b
+    return a, b, q
+
+
+@kernel
+def _envelope(line, vertex, begin):
+    """Vertices of the parabolas below all others, and from where on each is lowest."""
+    count = 0
+    length = len(line)
+    for q in range(length):
+        if line[q] >= FAR:
+            continue
+        while True:
+            if count == 0:
+                vertex[0], begin[0], count = q, 0, 1
+                break
+            p = vertex[count - 1]
+            # First place at which q's parabola is below p's.
+            rise = line[q] + q * q - line[p] - p * p
+            start = rise // (2 * (q - p)) + 1
+            if start <= begin[count - 1]:
+                count -= 1
+                continue
+            if start < length:
+                vertex[count], begin[count] = q, start
+                count += 1
+            break
+    return count
+
+
+@kernel
+def mark_owners(values, owners, kept):
+    """Mark the balls that own a covered voxel; their number."""
+    flat, names = values.ravel(), owners.ravel()
+    total = 0
+    for n in range(len(flat)):
+        if flat[n] < 0 and not kept[names[n]]:
+            kept[names[n]] = True
+            total += 1
+    return total
 
 
 @dataclass(frozen=True)

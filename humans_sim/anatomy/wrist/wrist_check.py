@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from humans_sim.anatomy.wrist.plausibility import distances_from_bearers
-from humans_sim.results.check import Check
-from humans_sim.results.finding import Finding
+from humans_sim.results.check import Check, Finding
 
 if TYPE_CHECKING:
     from humans_sim.anatomy.wrist.wrist_run import WristRun

@@ -17,8 +17,7 @@ from humans_sim.anatomy.wrist.hand_motion import HandMotion
 from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.bodies.mass_properties import MassProperties
 from humans_sim.core.errors import HumansError
-from humans_sim.core.npz_file import read_npz
-from humans_sim.core.npz_writer import write_npz
+from humans_sim.core.npz_file import read_npz, write_npz
 
 if TYPE_CHECKING:
     import trimesh

@@ -17,18 +17,16 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from humans_sim.applications.batch.record import HOME
+from humans_sim.applications.batch.record import HOME, Watch
 from humans_sim.applications.batch.runner import run_tasks
-from humans_sim.applications.batch.settings import TrialSettings
-from humans_sim.applications.batch.tasks import Watch
-from humans_sim.applications.batch.trial import Job, Outcome
+from humans_sim.applications.batch.trial import Job, Outcome, TrialSettings
 from humans_sim.applications.person import Person, nearest_person
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import absence_reason, is_file, is_folder
 from humans_sim.models.conventions import convention_names, load_convention
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.read import READERS
-from humans_sim.observation.posture.osim_file import check_coordinates
+from humans_sim.observation.posture.opensim_files import check_coordinates
 
 _IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
 """Recordings looked for in folders; a text may be anything, it is named by hand."""

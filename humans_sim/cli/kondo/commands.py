@@ -6,11 +6,9 @@ from __future__ import annotations
 import typer
 
 from humans_sim.cli.kondo.emulate import emulate
-from humans_sim.cli.kondo.look import info, ports
+from humans_sim.cli.kondo.look import info, ports, trim
 from humans_sim.cli.kondo.moves import energize, free, home, pose, walk
-from humans_sim.cli.kondo.play import play, save
-from humans_sim.cli.kondo.record import record
-from humans_sim.cli.kondo.trim import trim
+from humans_sim.cli.kondo.play import play, record, save
 from humans_sim.cli.output import register
 
 app = typer.Typer(no_args_is_help=True)

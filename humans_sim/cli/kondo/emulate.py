@@ -19,10 +19,9 @@ from humans_sim.cli.options import Seconds, checked_option, output_file, share
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
-from humans_sim.kondo.protocol.frames import CHANNELS
-from humans_sim.kondo.protocol.line_faults import LineFaults
+from humans_sim.kondo.protocol.rcb1 import CHANNELS
 from humans_sim.models import Model, load_model
 
 if TYPE_CHECKING:

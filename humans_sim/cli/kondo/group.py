@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from humans_sim.cli.help import Group
+from humans_sim.cli.output import Group
 
 
 @cache

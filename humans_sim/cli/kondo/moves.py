@@ -98,7 +98,7 @@ def energize(
 
     Joints that were bent out of their ranges go back into them, slowly.
     """
-    from humans_sim.kondo.driver.stream import energise
+    from humans_sim.kondo.driver.joint_path import energise
 
     with connected(load_robot(robot), port, on_stop) as driven:
         moves = driven.preview()
@@ -129,11 +129,10 @@ def walk(
     self_collision: OwnLinks = True,
 ) -> None:
     """Walk by the package's pattern, open loop: the boards have no sensors."""
-    from humans_sim.cli.progress import display
+    from humans_sim.cli.output import display
     from humans_sim.control.walking import Velocity
-    from humans_sim.kondo.driver.joint_path import path_to
+    from humans_sim.kondo.driver.joint_path import Rest, energise, path_to, stream
     from humans_sim.kondo.driver.self_collision import check_clear
-    from humans_sim.kondo.driver.stream import Rest, energise, stream
     from humans_sim.kondo.driver.walk_stream import blind_settings, walk_stream
 
     settings = robot_settings(robot, self_collision)
@@ -229,8 +228,7 @@ def _go(
     on_stop: Then,
 ) -> None:
     """Lead a robot to a pose and print where it came to."""
-    from humans_sim.kondo.driver.joint_path import path_to
-    from humans_sim.kondo.driver.stream import energise, stream
+    from humans_sim.kondo.driver.joint_path import energise, path_to, stream
 
     with connected(settings, port, on_stop) as driven:
         path = path_to(settings, energise(driven), target)

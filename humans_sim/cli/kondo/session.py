@@ -20,13 +20,11 @@ from humans_sim.cli.options import robot_names
 from humans_sim.cli.output import console, result, say
 from humans_sim.cli.signals import own_handling, raise_interrupt
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo.driver.board import Boards
-from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
-from humans_sim.kondo.driver.rcb1_memory import Rcb1Memory
+from humans_sim.kondo.driver.board import ENERGISED, Boards, RobotState
+from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards, Rcb1Memory
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import ENERGISED, RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.protocol.ports import choose_port
+from humans_sim.kondo.protocol.serial_port import choose_port
 
 MOST_MOTIONS = 40
 """Motions that a board keeps."""

@@ -7,9 +7,20 @@ towards the other, a face, an edge or a corner, is seen along it; the points are
 corners of the area, or the ends of the line, in which both lie over each other. So a
 solid that lies flat on another one rests on several points, and the point at which both
 are nearest is always among them.
+
+Where two boxes touch: points of both, and a common normal.
+
+The normal is the axis along which the boxes are farthest apart (the separating axis: a
+face of one of them, or across an edge of each). Along a face's axis the points are the
+corners of the area in which both faces overlap: corners of the one, corners of the
+other, crossings of their edges. Every point has a place of its own in the list, so that
+it is known again in the next step. Which axis and which points are taken is a choice of
+its own: within a step it stays, while the boxes move a little.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -329,3 +340,303 @@ def spread_out(points, gap, most):
             distance[k] = min(distance[k], square)
         latest = np.argmax(distance)
     return chosen
+
+
+BOX_SLOTS = 33
+"""Places of points: corners of the first box (8), of the second (8), crossings of four
+edges with four (16), and of one edge with one."""
+FAR = 1.0
+"""Gap of a place without a point [m]."""
+_MARGIN = 0.05
+"""Boxes farther apart are not looked at more closely [m]."""
+_PREFER = 1e-4
+"""A face is taken unless an edge is farther apart by this [m]."""
+_STEEP = 1e-3
+"""Faces at a right angle do not overlap: cosine of the least slope [1]."""
+_INSIDE = 1e-9
+"""A corner so little beyond an edge is inside [m]."""
+
+
+NOTHING, FACES, EDGES = 0, 1, 2
+"""Kinds of choices."""
+CHOICE = 6
+"""Numbers of a choice: kind; of faces, whose face is the reference (0: the second
+box's), which one and on which side, and the other's face and side; or both edges."""
+
+
+class BoxPlaces(NamedTuple):
+    """The places of points of a pair of boxes.
+
+    Attributes:
+        active: places that have a point (33,).
+        gap: (33,) [m]; :data:`FAR` where there is no point.
+        point: (33, 3) [m].
+        normal: from the second box to the first (33, 3).
+    """
+
+    active: np.ndarray
+    gap: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
+
+
+@kernel
+def choose(one, other, choice):
+    """Choose the axis along which two boxes are looked at; fills six numbers.
+
+    Args:
+        one: row of the first box, as of :class:`~humans_sim.contact.Box`.
+        other: row of the second.
+        choice: (6,) integers.
+    """
+    choice[:] = 0
+    a, b = one[7:16].reshape(3, 3), other[7:16].reshape(3, 3)
+    shift = one[1:4] - other[1:4]
+    reach_a, reach_b = one[4:7], other[4:7]
+    axis = np.empty(3)
+    best, face, box, side = -np.inf, 0, 0, 1.0
+    for which in range(2):
+        turn = b if which == 0 else a
+        for k in range(3):
+            for i in range(3):
+                axis[i] = turn[i, k]
+            apart, toward = _apart(axis, shift, a, b, reach_a, reach_b)
+            if apart > best + (1e-9 if which else 0.0):
+                best, face, box, side = apart, k, which, toward
+    if best > _MARGIN:
+        return
+    most, edge_a, edge_b = best + _PREFER, -1, -1
+    for i in range(3):
+        for j in range(3):
+            _cross_columns(a, i, b, j, axis)
+            length = np.sqrt((axis**2).sum())
+            if length < 1e-6:
+                continue
+            axis /= length
+            apart, toward = _apart(axis, shift, a, b, reach_a, reach_b)
+            if apart > most:
+                most, edge_a, edge_b = apart, i, j
+    if edge_a >= 0:
+        if most <= _MARGIN:
+            choice[0], choice[1], choice[2] = EDGES, edge_a, edge_b
+        return
+    choice[0], choice[1], choice[2] = FACES, box, face
+    # out of the reference face: towards the first box, or away from it
+    up = side if box == 0 else -side
+    choice[3] = 1 if up > 0 else -1
+    turn, inc_turn = (b, a) if box == 0 else (a, b)
+    least = np.inf
+    for k in range(3):
+        d = up * (inc_turn[:, k] * turn[:, face]).sum()
+        if d < least:
+            least, choice[4], choice[5] = d, k, 1
+        if -d < least:
+            least, choice[4], choice[5] = -d, k, -1
+
+
+@kernel
+def box_contacts(one, other, choice, fixed, places):
+    """Gaps, points and normals (from the other box to the first) of all places.
+
+    Args:
+        one: row of the first box.
+        other: row of the second.
+        choice: of :func:`choose`.
+        fixed: whether the places that have a point stay the same.
+        places: a :class:`BoxPlaces` to fill; which have a point, unless ``fixed``;
+            points and normals only where there is a point.
+    """
+    places.gap[:] = FAR
+    if not fixed:
+        places.active[:] = False
+    if choice[0] == EDGES:
+        _edges(one, other, choice, fixed, places)
+    elif choice[0] == FACES and choice[1] == 0:
+        _faces(other, one, choice, fixed, places)
+    elif choice[0] == FACES:
+        _faces(one, other, choice, fixed, places)
+
+
+@kernel
+def _apart(axis, shift, a, b, reach_a, reach_b):
+    """How far the boxes are apart along an axis, and on which side the first is."""
+    along, extent = 0.0, 0.0
+    for i in range(3):
+        along += axis[i] * shift[i]
+    for k in range(3):
+        da = axis[0] * a[0, k] + axis[1] * a[1, k] + axis[2] * a[2, k]
+        db = axis[0] * b[0, k] + axis[1] * b[1, k] + axis[2] * b[2, k]
+        extent += reach_a[k] * abs(da) + reach_b[k] * abs(db)
+    return abs(along) - extent, 1.0 if along >= 0.0 else -1.0
+
+
+@kernel
+def _cross_columns(a, i, b, j, out):
+    out[0] = a[1, i] * b[2, j] - a[2, i] * b[1, j]
+    out[1] = a[2, i] * b[0, j] - a[0, i] * b[2, j]
+    out[2] = a[0, i] * b[1, j] - a[1, i] * b[0, j]
+
+
+@kernel
+def _edges(one, other, choice, fixed, places):
+    """The one point of an edge of each."""
+    active, gap, point, normal = places
+    a, b = one[7:16].reshape(3, 3), other[7:16].reshape(3, 3)
+    i, j = choice[1], choice[2]
+    n = np.empty(3)
+    _cross_columns(a, i, b, j, n)
+    n /= np.sqrt((n**2).sum())
+    if (n * (one[1:4] - other[1:4])).sum() < 0.0:
+        n = -n
+    p, q = one[1:4].copy(), other[1:4].copy()
+    for k in range(3):
+        if k != i:
+            p -= np.sign((n * a[:, k]).sum()) * one[4 + k] * a[:, k]
+        if k != j:
+            q += np.sign((n * b[:, k]).sum()) * other[4 + k] * b[:, k]
+    # nearest points of the two lines
+    between = p - q
+    cosine = (a[:, i] * b[:, j]).sum()
+    along_a, along_b = (a[:, i] * between).sum(), (b[:, j] * between).sum()
+    square = 1.0 - cosine * cosine
+    s = (cosine * along_b - along_a) / square
+    t = (along_b - cosine * along_a) / square
+    if not fixed:
+        active[32] = abs(s) <= one[4 + i] + _INSIDE and abs(t) <= (
+            other[4 + j] + _INSIDE
+        )
+    if not active[32]:
+        return
+    p = p + s * a[:, i]
+    q = q + t * b[:, j]
+    gap[32] = (n * (p - q)).sum()
+    for k in range(3):
+        point[32, k] = 0.5 * (p[k] + q[k])
+        normal[32, k] = n[k]
+
+
+@kernel
+def _corner(row, turn, face, up, index, out):
+    """A corner of a face, counted around it; its number among the box's eight."""
+    u, v = (face + 1) % 3, (face + 2) % 3
+    su = 1.0 if index in (0, 3) else -1.0
+    sv = 1.0 if index in (0, 1) else -1.0
+    for i in range(3):
+        out[i] = (
+            row[1 + i]
+            + up * row[4 + face] * turn[i, face]
+            + su * row[4 + u] * turn[i, u]
+            + sv * row[4 + v] * turn[i, v]
+        )
+    number = 0
+    if up > 0:
+        number += 1 << face
+    if su > 0:
+        number += 1 << u
+    if sv > 0:
+        number += 1 << v
+    return number
+
+
+@kernel
+def _faces(ref, inc, choice, fixed, places):
+    """Overlap of a reference face with the face of the other box that looks at it."""
+    active, gap, point, normal = places
+    turn, inc_turn = ref[7:16].reshape(3, 3), inc[7:16].reshape(3, 3)
+    # Where the reference is the second box, its normal is the pair's.
+    second = choice[1] == 0
+    outward = 1.0 if second else -1.0
+    ref_start, inc_start = (8, 0) if second else (0, 8)
+    face, up, k_in, up_in = choice[2], float(choice[3]), choice[4], float(choice[5])
+    out, n = np.empty(3), np.empty(3)
+    for i in range(3):
+        out[i] = up * turn[i, face]
+        n[i] = outward * out[i]
+    u, v = (face + 1) % 3, (face + 2) % 3
+    ref_corner, inc_corner = np.empty((4, 3)), np.empty((4, 3))
+    ref_number, inc_number = np.empty(4, np.int64), np.empty(4, np.int64)
+    for c in range(4):
+        ref_number[c] = _corner(ref, turn, face, up, c, ref_corner[c])
+        inc_number[c] = _corner(inc, inc_turn, k_in, up_in, c, inc_corner[c])
+    flat_ref, flat_inc = np.empty((4, 2)), np.empty((4, 2))
+    height = np.empty(4)
+    for c in range(4):
+        for i in range(2):
+            w = u if i == 0 else v
+            flat_ref[c, i] = ((ref_corner[c] - ref[1:4]) * turn[:, w]).sum()
+            flat_inc[c, i] = ((inc_corner[c] - ref[1:4]) * turn[:, w]).sum()
+        height[c] = ((inc_corner[c] - ref_corner[0]) * out).sum()
+    # corners of the other box over the face
+    for c in range(4):
+        slot = inc_start + inc_number[c]
+        if not fixed:
+            active[slot] = (
+                abs(flat_inc[c, 0]) <= ref[4 + u] + _INSIDE
+                and abs(flat_inc[c, 1]) <= ref[4 + v] + _INSIDE
+            )
+        if active[slot]:
+            gap[slot] = height[c]
+            for i in range(3):
+                point[slot, i] = inc_corner[c, i] - 0.5 * height[c] * out[i]
+                normal[slot, i] = n[i]
+    # corners of the face under the other box
+    slope = np.empty(3)
+    for i in range(3):
+        slope[i] = up_in * inc_turn[i, k_in]
+    across = (slope * out).sum()
+    for c in range(4):
+        slot = ref_start + ref_number[c]
+        if not fixed:
+            active[slot] = abs(across) > _STEEP and _within(flat_ref[c], flat_inc)
+        if active[slot]:
+            h = ((inc_corner[0] - ref_corner[c]) * slope).sum() / across
+            gap[slot] = h
+            for i in range(3):
+                point[slot, i] = ref_corner[c, i] + 0.5 * h * out[i]
+                normal[slot, i] = n[i]
+    # crossings of edges
+    for c in range(4):
+        for d in range(4):
+            slot = 16 + 4 * c + d
+            if fixed and not active[slot]:
+                continue
+            s, t, crossed = _crossing(
+                flat_inc[c], flat_inc[(c + 1) % 4], flat_ref[d], flat_ref[(d + 1) % 4]
+            )
+            if not fixed:
+                active[slot] = crossed and 0.0 < s < 1.0 and 0.0 < t < 1.0
+            if not (active[slot] and crossed):
+                continue
+            h = (1 - s) * height[c] + s * height[(c + 1) % 4]
+            gap[slot] = h
+            for i in range(3):
+                place = (1 - s) * inc_corner[c, i] + s * inc_corner[(c + 1) % 4, i]
+                point[slot, i] = place - 0.5 * h * out[i]
+                normal[slot, i] = n[i]
+
+
+@kernel
+def _within(place, corners):
+    """Whether a place lies inside a convex polygon, its edge included."""
+    positive, negative = False, False
+    for c in range(4):
+        e0 = corners[(c + 1) % 4, 0] - corners[c, 0]
+        e1 = corners[(c + 1) % 4, 1] - corners[c, 1]
+        side = e0 * (place[1] - corners[c, 1]) - e1 * (place[0] - corners[c, 0])
+        length = np.sqrt(e0 * e0 + e1 * e1)
+        if side > _INSIDE * length:
+            positive = True
+        if side < -_INSIDE * length:
+            negative = True
+    return not (positive and negative)
+
+
+@kernel
+def _crossing(a, b, c, d):
+    """Shares of two lines at which they cross, and whether they do."""
+    r0, r1, s0, s1 = b[0] - a[0], b[1] - a[1], d[0] - c[0], d[1] - c[1]
+    bottom = r0 * s1 - r1 * s0
+    if abs(bottom) < 1e-12:
+        return 0.0, 0.0, False
+    q0, q1 = c[0] - a[0], c[1] - a[1]
+    return (q0 * s1 - q1 * s0) / bottom, (q0 * r1 - q1 * r0) / bottom, True

@@ -20,8 +20,8 @@ from humans_sim.core.budget import CONTACT_POINTS
 from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import Sole, Tag
+from humans_sim.models.legs import corner_places
 from humans_sim.models.model import Model
-from humans_sim.models.soles import corner_places
 
 POINTS, SOLES, SPHERES = "points", "soles", "spheres"
 SOLE_POINTS = "sole_points"

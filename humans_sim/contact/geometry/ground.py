@@ -1,31 +1,185 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scene a model stands in: solids, friction, restitution."""
+"""The scene a model stands in: solids, friction, restitution.
+
+A surface that gives way: what a scene knows of it. How high a ground is: where a plumb
+line from above first meets one of its solids. Terrain of a few numbers: stairs, ramps,
+rubble.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from humans_sim.contact.geometry.compliant_surface import CompliantSurface
-from humans_sim.contact.geometry.mesh_kernels import (
-    NODES,
-    NORMALS,
-    RANK,
-    REACH,
-    TRIANGLES,
+from humans_sim.contact.geometry.mesh import MESH_TRIANGLES, NODES, NORMALS, RANK, REACH
+from humans_sim.contact.geometry.solids import Ball, Box, HalfSpace
+from humans_sim.contact.geometry.terrain import (
+    RANKS,
+    FurtherContact,
+    HeightField,
+    TriangleMesh,
 )
-from humans_sim.contact.geometry.solids import Box, HalfSpace
-from humans_sim.contact.geometry.terrain import RANKS, FurtherContact, TriangleMesh
-from humans_sim.contact.geometry.terrain_shapes import (
-    ramp_mesh,
-    rubble_field,
-    stairs_mesh,
-)
-from humans_sim.core.budget import SOLIDS
+from humans_sim.core.budget import HEIGHTS, SOLIDS, STEPS
 from humans_sim.core.errors import ParameterError
+
+
+class CompliantSurface(Protocol):
+    """A surface above a solid of a scene, which is what lies below all of it.
+
+    Points of a model that go below it are pushed back by forces, not by the contact
+    law. :mod:`humans_sim.soft.ground` has one.
+
+    Attributes:
+        name: that of the solid.
+    """
+
+    name: str
+
+    def reaction(self, system: Any) -> Any:
+        """What it does to a system in its scene, from rest on.
+
+        Returns:
+            a :class:`~humans_sim.dynamics.applied_loads.SurfaceReaction`.
+        """
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of it, plain data; ``compliance`` of its contacts [m/N]."""
+
+
+_LOWEST = 0.05
+"""Least height of rubble, in its greatest: nothing of it lies in the floor's plane."""
+
+
+def stairs_mesh(
+    count: int,
+    rise: float,
+    depth: float,
+    start: float,
+    width: float,
+    name: str = "stairs",
+) -> TriangleMesh:
+    """Stairs that climb along x, standing on the floor, as one mesh.
+
+    Args:
+        count: number of steps.
+        rise: of each [m].
+        depth: of each [m].
+        start: x of the first riser [m].
+        width: along y, around y = 0 [m].
+        name: of the mesh.
+    """
+    _check_numbers("stairs", rise=rise, depth=depth, width=width)
+    if not (count >= 1 and count == int(count)):
+        raise ParameterError(f"stairs have one step or more, not {count}")
+    STEPS.check(name, count)
+    profile = [(0.0, 0.0)]
+    for k in range(int(count)):
+        profile += [(k * depth, (k + 1) * rise), ((k + 1) * depth, (k + 1) * rise)]
+    return _extruded(profile, start, width, name)
+
+
+def ramp_mesh(
+    angle: float,
+    length: float,
+    start: float,
+    platform: float,
+    width: float,
+    name: str = "ramp",
+) -> TriangleMesh:
+    """A ramp that climbs along x, standing on the floor, and a level part behind it.
+
+    Args:
+        angle: 0 to 1.5 [rad].
+        length: of the ramp along x [m].
+        start: x of its foot [m].
+        platform: length of the level part, 0 for none [m].
+        width: along y, around y = 0 [m].
+        name: of the mesh.
+    """
+    _check_numbers("a ramp", length=length, width=width)
+    if not 0.0 < angle <= 1.5:
+        raise ParameterError(f"angle of a ramp: 0 to 1.5 rad, not {angle}")
+    if not (math.isfinite(platform) and platform >= 0.0):
+        raise ParameterError(f"platform of a ramp: 0 m or more, not {platform}")
+    top = length * math.tan(angle)
+    profile = [(0.0, 0.0), (length, top)]
+    if platform > 0.0:
+        profile.append((length + platform, top))
+    return _extruded(profile, start, width, name)
+
+
+def rubble_field(
+    seed: int,
+    height: float,
+    size: tuple[float, float],
+    spacing: float,
+    start: float,
+    name: str = "rubble",
+) -> HeightField:
+    """Random heights on the floor; their border lies as deep under it.
+
+    A border at the height of the floor would be a buried wall, which feet that slide on
+    the floor run into by a rounding error.
+
+    Args:
+        seed: of the random numbers.
+        height: of the highest [m].
+        size: along x and y [m].
+        spacing: of the grid [m].
+        start: x at which it begins; it lies around y = 0 [m].
+        name: of the field.
+    """
+    length, width = (float(side) for side in size)
+    _check_numbers("rubble", height=height, length=length, width=width, spacing=spacing)
+    if not (0 <= seed < 2**32 and seed == int(seed)):
+        raise ParameterError(f"seed of rubble: a whole number of 0 or more, not {seed}")
+    sides = [side / spacing for side in (length, width)]
+    HEIGHTS.check(name, *(side + 1 for side in sides))
+    shape = [max(3, round(side) + 1) for side in sides]
+    random = np.random.default_rng(int(seed))
+    heights = height * random.uniform(_LOWEST, 1.0, shape)
+    heights[[0, -1], :] = -height
+    heights[:, [0, -1]] = -height
+    spacings = (length / (shape[0] - 1), width / (shape[1] - 1))
+    return HeightField(heights, spacings, (start, -width / 2, 0.0), name)
+
+
+def _check_numbers(what: str, **numbers: float) -> None:
+    for name, number in numbers.items():
+        if not (math.isfinite(number) and number > 0):
+            raise ParameterError(f"{name} of {what} must be above zero, not {number}")
+
+
+def _extruded(
+    profile: list[tuple[float, float]], start: float, width: float, name: str
+) -> TriangleMesh:
+    """What lies under a profile of x and z that never falls, between two y.
+
+    Its sides are fans around the lower corner at the end, from which all of a profile
+    that never falls can be seen.
+    """
+    if not math.isfinite(start):
+        raise ParameterError(f"start of {name} must be a number, not {start}")
+    outline = np.array([*profile, (profile[-1][0], 0.0)])
+    count = len(outline)
+    vertices = np.zeros((2, count, 3))
+    vertices[:, :, 0], vertices[:, :, 2] = start + outline[:, 0], outline[:, 1]
+    vertices[0, :, 1], vertices[1, :, 1] = -width / 2, width / 2
+    here, apex = np.arange(count), count - 1
+    after = np.roll(here, -1)
+    fan = np.arange(count - 2)
+    faces = [
+        np.stack([here, after + count, here + count], -1),
+        np.stack([here, after, after + count], -1),
+        np.stack([np.full(count - 2, apex), fan + 1, fan], -1),
+        np.stack([np.full(count - 2, apex), fan, fan + 1], -1) + count,
+    ]
+    return TriangleMesh(vertices.reshape(-1, 3), np.concatenate(faces), name)
+
 
 Solid = HalfSpace | Box | TriangleMesh | FurtherContact
 """What a scene can be built of; balls are of free bodies (:mod:`humans_sim.bodies`)."""
@@ -102,7 +256,7 @@ class Ground:
         start = 0
         for row, solid in zip(rows, self.solids, strict=True):
             if isinstance(solid, TriangleMesh | FurtherContact):
-                row[[NODES, TRIANGLES, NORMALS]] += start
+                row[[NODES, MESH_TRIANGLES, NORMALS]] += start
                 row[REACH] = reach
                 mesh = solid if isinstance(solid, TriangleMesh) else solid.mesh
                 if row[RANK] == RANKS - 1:
@@ -250,3 +404,91 @@ class Ground:
             friction=friction,
         )
         return self.with_solids(seat, back)
+
+
+_BORDER = 1e-12
+"""Share of a triangle by which a line on its border counts as inside."""
+_NOTHING = -np.inf
+
+
+def ground_heights(ground: Ground, points: np.ndarray) -> np.ndarray:
+    """Height of the ground's surface at places, seen from above (n,) [m].
+
+    Args:
+        ground: its solids; what lies under another one is not seen.
+        points: x and y (n, 2) [m].
+
+    Returns:
+        NaN where nothing is met.
+    """
+    places = np.atleast_2d(np.asarray(points, dtype=float))
+    highest = np.full(len(places), _NOTHING)
+    for solid in ground.solids:
+        if isinstance(solid, HalfSpace):
+            here = _plane(solid, places)
+        elif isinstance(solid, Box):
+            here = _box(solid, places)
+        elif isinstance(solid, Ball):
+            here = _ball(solid, places)
+        elif isinstance(solid, TriangleMesh):
+            here = _mesh(solid, places)
+        else:  # a further contact of a mesh that is looked at already
+            continue
+        highest = np.maximum(highest, here)
+    return np.where(np.isfinite(highest), highest, np.nan)
+
+
+def _plane(solid: HalfSpace, places: np.ndarray) -> np.ndarray:
+    normal, point = np.asarray(solid.normal, float), np.asarray(solid.point, float)
+    if normal[2] <= 0.0:  # it has no upper side
+        return np.full(len(places), _NOTHING)
+    return point[2] - (places - point[:2]) @ normal[:2] / normal[2]
+
+
+def _box(solid: Box, places: np.ndarray) -> np.ndarray:
+    """The upper end of the line's part between the three pairs of faces."""
+    turn = np.eye(3) if solid.rotation is None else np.asarray(solid.rotation, float)
+    start = np.column_stack([places, np.zeros(len(places))]) - solid.centre
+    along, half = turn[2], 0.5 * np.asarray(solid.size, float)
+    low, high = np.full(len(places), -np.inf), np.full(len(places), np.inf)
+    for k, at in enumerate((start @ turn).T):
+        if abs(along[k]) < _BORDER:
+            high[np.abs(at) > half[k]] = -np.inf
+            continue
+        ends = (np.outer((-1.0, 1.0), half[k] * np.ones_like(at)) - at) / along[k]
+        low, high = (
+            np.maximum(low, ends.min(axis=0)),
+            np.minimum(high, ends.max(axis=0)),
+        )
+    return np.where(low <= high, high, _NOTHING)
+
+
+def _ball(solid: Ball, places: np.ndarray) -> np.ndarray:
+    away = places - np.asarray(solid.centre[:2], float)
+    square = solid.radius**2 - (away**2).sum(axis=1)
+    top = solid.centre[2] + np.sqrt(np.maximum(square, 0.0))
+    return np.where(square >= 0.0, top, _NOTHING)
+
+
+def _mesh(solid: TriangleMesh, places: np.ndarray) -> np.ndarray:
+    """The highest triangle that each line crosses."""
+    corners = solid.vertices[solid.faces]
+    flat = corners[:, :, :2]
+    low, high = places.min(axis=0), places.max(axis=0)
+    near = (flat.max(axis=1) >= low).all(axis=1) & (flat.min(axis=1) <= high).all(
+        axis=1
+    )
+    edges = corners[near][:, 1:] - corners[near][:, :1]
+    first = corners[near][:, 0]
+    area = edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0]
+    highest = np.full(len(places), _NOTHING)
+    for (one, other), origin, size in zip(edges, first, area, strict=True):
+        if size == 0.0:  # upright
+            continue
+        away = places - origin[:2]
+        u = (away[:, 0] * other[1] - away[:, 1] * other[0]) / size
+        v = (away[:, 1] * one[0] - away[:, 0] * one[1]) / size
+        inside = (u >= -_BORDER) & (v >= -_BORDER) & (u + v <= 1.0 + _BORDER)
+        height = origin[2] + u * one[2] + v * other[2]
+        highest = np.where(inside, np.maximum(highest, height), highest)
+    return highest

@@ -4,30 +4,157 @@
 The contact frame lies on both surfaces: origin at the contact point, z out of body 1.
 Only its places in the two bodies are stored and moved, so a body can neither sink in
 nor lift off: contact is kept by what is stored, not by a correction afterwards.
+
+A joint between two bodies, through a frame between them.
+
+The article's idea: the place of body 2 in body 1 is not stored; the place of a *joint
+frame* in each of them is. A contact moves its frame in both bodies, an ordinary joint
+in one. All joints then share velocity basis, update and forces.
+
+A step of order 4 for frames that move by twists: Runge-Kutta on the group SE(3).
+
+Munthe-Kaas's method: the classical Runge-Kutta scheme on the exponent. Where the twist
+is constant it is one exponential, exact for any time step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.contact.joint.contact_errors import ForbiddenMotionError, NoContactError
-from humans_sim.contact.joint.contact_speeds import (
+from humans_sim.contact.joint.nearest import (
+    Nearest,
     contact_speeds,
     curvature_matrix,
     flat_directions,
+    nearest,
     planewise_speeds,
 )
-from humans_sim.contact.joint.joints import Joint, JointState, checked_time
-from humans_sim.contact.joint.lie_step import lie_step
-from humans_sim.contact.joint.nearest import Nearest, nearest
-from humans_sim.contact.joint.surfaces import Surface, SurfacePoint, placed
+from humans_sim.contact.joint.surfaces import (
+    ForbiddenMotionError,
+    NoContactError,
+    Surface,
+    SurfacePoint,
+    cross,
+    placed,
+)
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
+
+_OUTSIDE = 1e-9
+"""Part of a velocity that may lie outside what a joint allows: round-off."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JointState:
+    """Where the joint frame is.
+
+    Attributes:
+        first: placement of the joint frame in body 1 (the article's P1).
+        second: placement of the joint frame in body 2 (P2).
+    """
+
+    first: pin.SE3
+    second: pin.SE3
+
+    @property
+    def relative(self) -> pin.SE3:
+        """Placement of body 2 in body 1 (P21)."""
+        return self.first * self.second.inverse()
+
+
+class Joint(ABC):
+    """What two bodies may do relative to each other.
+
+    Velocities are those of body 2 relative to body 1 at the origin of the joint frame,
+    in its axes: (6,), linear [m/s] then angular [rad/s]. Wrenches are dual to them:
+    force and torque of body 1 on body 2.
+    """
+
+    @abstractmethod
+    def basis(self, state: JointState) -> np.ndarray:
+        """Velocities that the joint allows: (6, freedoms), independent columns."""
+
+    @abstractmethod
+    def twists(
+        self, state: JointState, velocity: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities of the joint frame in body 1 and in body 2, in its own axes."""
+
+    @abstractmethod
+    def step(self, state: JointState, velocity: np.ndarray, dt: float) -> JointState:
+        """The joint after a velocity, constant in the joint frame, for a time [s]."""
+
+    def constraints(self, state: JointState) -> np.ndarray:
+        """What the joint forbids: (6, 6 - freedoms), orthonormal, no power with basis.
+
+        Forces of the constraints are ``constraints(state) @ multipliers``.
+        """
+        basis = self.basis(state)
+        if not basis.shape[1]:
+            return np.eye(6)
+        left, _, _ = np.linalg.svd(basis)
+        return np.asarray(left[:, basis.shape[1] :])
+
+    def checked(self, state: JointState, velocity: np.ndarray) -> np.ndarray:
+        """A velocity that the joint allows; a typed error where it does not."""
+        twist = finite_array(velocity, (6,), "velocity of a joint")
+        basis = self.basis(state)
+        stray = twist - basis @ np.linalg.lstsq(basis, twist, rcond=None)[0]
+        if math.sqrt(stray @ stray) > _OUTSIDE * (1.0 + math.sqrt(twist @ twist)):
+            names = ("x", "y", "z", "about x", "about y", "about z")
+            asked = {
+                name: float(value)
+                for name, value in zip(names, stray, strict=True)
+                if abs(value) > _OUTSIDE
+            }
+            raise ForbiddenMotionError(asked, "multiply basis(state) by rates instead")
+        return twist
+
+
+def checked_time(dt: float) -> float:
+    """A time step; backwards in time too."""
+    if not math.isfinite(dt):
+        raise ParameterError(f"a time step must be finite, not {dt}")
+    return float(dt)
+
+
+Twists = Callable[[JointState], tuple[np.ndarray, np.ndarray]]
+
+
+def lie_step(twists: Twists, state: JointState, dt: float) -> JointState:
+    """Both frames after a time, by their twists in their own axes."""
+
+    def rate(one: np.ndarray, two: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        moved = JointState(state.first * pin.exp6(one), state.second * pin.exp6(two))
+        a, b = twists(moved)
+        return _pulled(one, a), _pulled(two, b)
+
+    a1, a2 = twists(state)
+    b1, b2 = rate(dt / 2 * a1, dt / 2 * a2)
+    c1, c2 = rate(dt / 2 * b1, dt / 2 * b2)
+    d1, d2 = rate(dt * c1, dt * c2)
+    return JointState(
+        state.first * pin.exp6(dt / 6 * (a1 + 2 * (b1 + c1) + d1)),
+        state.second * pin.exp6(dt / 6 * (a2 + 2 * (b2 + c2) + d2)),
+    )
+
+
+def _pulled(exponent: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """The rate of an exponent whose frame moves by a twist, to order 4."""
+    once = _bracket(exponent, twist)
+    return twist + once / 2 + _bracket(exponent, once) / 12
+
+
+def _bracket(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    va, wa, vb, wb = a[:3], a[3:], b[:3], b[3:]
+    return np.concatenate([cross(wa, vb) + cross(va, wb), cross(wa, wb)])
+
 
 UPDATES = ("lie", "torus", "article")
 AXES = ("first", "second", "first_lines", "second_lines")

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.contact.joint.contact_errors import SurfaceError
-from humans_sim.contact.joint.contact_speeds import planar_speeds
-from humans_sim.contact.joint.surface_implicit import nearest_of_ellipsoid
-from humans_sim.contact.joint.surfaces import positive
+from humans_sim.contact.joint.nearest import planar_speeds
+from humans_sim.contact.joint.surfaces import (
+    SurfaceError,
+    nearest_of_ellipsoid,
+    positive,
+)
 from humans_sim.core.errors import ParameterError
 
 

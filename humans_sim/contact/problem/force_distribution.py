@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.problem.modes import SLIDE, STICK
+from humans_sim.contact.problem.law import SLIDE, STICK
 from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
 from humans_sim.core.kernels import kernel
 

@@ -27,7 +27,7 @@ from humans_sim.contact.problem.contact_problem import (
     ContactProblemError,
     solve_contact,
 )
-from humans_sim.contact.problem.modes import (
+from humans_sim.contact.problem.law import (
     STICK,
     ModeArrays,
     constrained_acceleration,

@@ -11,25 +11,36 @@
 A motion that ends upright leads to STANDING, any other one to FALLEN again: a robot
 that lies on its side is rolled over first. What it knows is what the walker knows:
 attitude and angular velocity of the base.
+
+A walk that gets up after a fall, as the controller of a simulation. Where a robot
+starts that lies: on one of its sides, just above the floor.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
-from humans_sim.control.falls.fall_detector import FallDetector, Lying, lying, tilt_of
-from humans_sim.control.falls.pose_sequence import PoseSequence
+from humans_sim.control.falls.fall_detector import (
+    FallDetector,
+    Lying,
+    PoseSequence,
+    lying,
+    tilt_of,
+)
+from humans_sim.control.walking.com_estimator import Approach, WalkSensors
 from humans_sim.control.walking.footsteps import Velocity
-from humans_sim.control.walking.placement import Approach
-from humans_sim.control.walking.walk_sensors import WalkSensors
+from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.walker import WalkCommand, Walker
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.results.records import POINT, Sample
 
 
 class RiseState(IntEnum):
@@ -318,3 +329,85 @@ class RisingWalker:
     def _change(self, t: float, state: RiseState, detail: str) -> None:
         self.state = state
         self.events.append(RiseEvent(t, state, detail))
+
+
+class RisingWalk(ServoWalk):
+    """Gives what a robot measures to a rising walker, and its angles to the servos.
+
+    Args:
+        rising: the walker; it is reset at the first call.
+        schedule: commands to it, in the order of time; one that comes while the robot
+            lies is followed once it stands again.
+        lag: as of :class:`ServoWalk`, while it walks [s].
+
+    Attributes:
+        rising: the walker.
+        last: what it commanded at the last call; None before the first one.
+    """
+
+    def __init__(
+        self,
+        rising: RisingWalker,
+        schedule: Sequence[ScheduledCommand] = (),
+        lag: float = 0.0,
+    ) -> None:
+        super().__init__(rising.walker, schedule, lag)
+        self.rising = rising
+        self.last: RisingCommand | None = None
+
+    @property
+    def events(self) -> Sequence[RiseEvent]:
+        """Falls and what followed, in the order of time."""
+        return tuple(self.rising.events)
+
+    def _begin(self, t: float) -> None:
+        self.rising.reset(t)
+        self.last = None
+
+    def _tick(self, t: float, sample: Sample) -> np.ndarray:
+        self.last = self.rising.tick(t, self.sensors(sample))
+        self.commands.append(self.last.walk)
+        if self.rising.state is RiseState.WALKING:
+            return self._ahead(self.last.joints)
+        return self.last.joints
+
+    def _give(self, command: ScheduledCommand) -> None:
+        if command.velocity is None:
+            self.rising.stop()
+        elif command.steps is None:
+            self.rising.command(*command.velocity)
+        else:
+            self.rising.walk(command.steps, *command.velocity)
+
+
+_TURNS = {
+    Lying.FRONT: (0.0, math.pi / 2),
+    Lying.BACK: (0.0, -math.pi / 2),
+    Lying.LEFT: (-math.pi / 2, 0.0),
+    Lying.RIGHT: (math.pi / 2, 0.0),
+}
+
+
+def lying_on(
+    system: ModelSystem, side: Lying, joints: np.ndarray | None = None
+) -> np.ndarray:
+    """A configuration in which the lowest point of the body touches the floor.
+
+    Args:
+        system: of a simulation in which the whole body touches.
+        side: on which it lies.
+        joints: angles (njoints,) [rad]; straight unless given.
+
+    Raises:
+        ParameterError: it shall not lie at all.
+    """
+    if side not in _TURNS:
+        raise ParameterError("a side is wanted to lie on")
+    roll, pitch = _TURNS[side]
+    q = system.model.neutral()
+    q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(roll, pitch, 0.0)).coeffs()
+    if joints is not None:
+        q[7:] = joints
+    touching = [k for k, kind in enumerate(system.contacts.kinds) if kind == POINT]
+    q[2] -= system.gaps(q)[touching].min()
+    return np.asarray(q)

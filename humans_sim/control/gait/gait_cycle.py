@@ -23,8 +23,13 @@ import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
-from humans_sim.control.gait.leg_fit import LegFit, LegLengths, LegPath, StrideTimes
-from humans_sim.control.gait.normal_gait import stride_time
+from humans_sim.control.gait.leg_fit import (
+    LegFit,
+    LegLengths,
+    LegPath,
+    StrideTimes,
+    stride_time,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 

@@ -38,7 +38,7 @@ from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import TIME_STEPPING, System
 from humans_sim.models import Model
-from humans_sim.models.soles import sole_named
+from humans_sim.models.legs import sole_named
 
 _COM, _COM_STIFFNESS, _COM_DAMPING = 100.0, 20.0, 10.0
 """Weight of the centre of mass over the ground, Kp [1/s^2] and Kv [1/s]: its capture

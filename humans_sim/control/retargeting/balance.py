@@ -15,6 +15,14 @@ program over all samples looks for the c with the least
 
 that starts and ends at rest and keeps z + d in the support polygons, each shrunk by a
 margin.
+
+Whether a planned motion stays within the speeds and torques of the joints.
+
+Forces of a planned motion: zero-moment point and joint torques.
+
+The zero-moment point is that of the whole body by the Newton-Euler recursion. Feet that
+stand share the ground's force at their corners, within friction; two feet share it such
+that corners are loaded evenly.
 """
 
 from __future__ import annotations
@@ -24,12 +32,17 @@ from typing import NamedTuple
 
 import numpy as np
 import osqp
+import pinocchio as pin
 from scipy import sparse
 from scipy.interpolate import CubicSpline
 
-from humans_sim.control.retargeting.errors import RetargetError
+from humans_sim.control.retargeting.robot_motion import RobotMotion, nearest_limit
+from humans_sim.control.retargeting.settings import RetargetError, RetargetSettings
+from humans_sim.control.task.task_law import share_forces
 from humans_sim.core.convex_polygon import HalfPlanes
-from humans_sim.core.quadratic_program import SOLVED, solve_quadratic_program
+from humans_sim.core.quadratic_program import OSQP_SOLVED, solve_quadratic_program
+from humans_sim.models import Model
+from humans_sim.models.legs import sole_named, support_tags
 
 _SETTINGS = {
     "verbose": False,
@@ -174,7 +187,7 @@ class Balance:
             **_SETTINGS,
         )
         result = solve_quadratic_program(problem)
-        if result.info.status_val not in SOLVED:
+        if result.info.status_val not in OSQP_SOLVED:
             raise RetargetError(
                 "no motion of the centre of mass keeps the zero-moment point in the "
                 "support"
@@ -203,3 +216,99 @@ def _half_planes(
         np.concatenate([planes.bounds for planes in support]) - normals @ origin
     ) / unit - np.einsum("ij,ij->i", normals, extra[samples])
     return sparse.hstack([part @ zmp for part in pick]), bounds
+
+
+def zero_moment_points(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> np.ndarray:
+    """Zero-moment points on the floor along a motion (n, 2) [m]."""
+    data = model.buffers
+    points = np.empty((len(q), 2))
+    for k in range(len(q)):
+        pin.rnea(model.pin, data, q[k], v[k], a[k])
+        wrench = pin.XYZQUATToSE3(q[k, :7]).act(data.f[1])
+        moment, load = wrench.angular, wrench.linear[2]
+        points[k] = -moment[1] / load, moment[0] / load
+    return points
+
+
+class JointTorques:
+    """Joint torques of a motion on its feet.
+
+    Args:
+        model: the robot.
+        soles: names of the left and the right one.
+        friction: of the floor that may be used.
+        armature: inertia of the rotors at the joints (nv,) [kg m^2].
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        soles: tuple[str, str],
+        friction: float,
+        armature: np.ndarray,
+    ) -> None:
+        self.model, self._friction, self._armature = model, friction, armature
+        self._points = [
+            model.tag_points(support_tags(sole_named(model, sole))) for sole in soles
+        ]
+
+    def at(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, down: tuple[bool, bool]
+    ) -> np.ndarray:
+        """Torques of the joints (njoints,) [N m]."""
+        model = self.model
+        force = model.inverse_dynamics(q, v, a) + self._armature * a
+        pin.computeJointJacobians(model.pin, model.buffers, q)
+        rows = np.concatenate(
+            [
+                points.jacobians(model.buffers)
+                for points, stands in zip(self._points, down, strict=True)
+                if stands
+            ]
+        )[:, [2, 0, 1]]
+        share = share_forces(
+            rows[:, :, :6], force[:6], self._friction, np.ones(len(rows))
+        )
+        torques: np.ndarray = force[6:] - np.einsum(
+            "crn,cr->n", rows[:, :, 6:], share.forces
+        )
+        return torques
+
+
+_TOO_STRONG = 1.5
+"""Slowing to be tried where torques are too large."""
+
+
+def limit_excess(
+    motion: RobotMotion, settings: RetargetSettings
+) -> tuple[float, RetargetError | None]:
+    """How many times slower a motion has to be, and why; None: it may stay.
+
+    Args:
+        motion: a plan.
+        settings: shares of the limits that may be used.
+    """
+    model = motion.model
+    speeds = settings.speed_share * model.velocity_limits
+    k, j, share = nearest_limit(motion.v[:, 6:], speeds)
+    if share > 1.0:
+        fault = RetargetError(
+            f"would have to turn with {abs(motion.v[k, 6 + j]):.1f} rad/s, its "
+            f"limit is {model.velocity_limits[j]:.1f}",
+            model.joint_names[j],
+            float(motion.t[k]),
+        )
+        return share, fault
+    torques = settings.torque_share * model.effort_limits
+    k, j, share = nearest_limit(motion.torques, torques)
+    if share > 1.0:
+        fault = RetargetError(
+            f"would need {abs(motion.torques[k, j]):.2f} N m, its limit is "
+            f"{model.effort_limits[j]:.2f}",
+            model.joint_names[j],
+            float(motion.t[k]),
+        )
+        return _TOO_STRONG, fault
+    return 1.0, None

@@ -6,6 +6,8 @@ lengths and turns are scaled by the length of the leg and cut to the robot's lon
 steps that would be too quick slow the whole motion down. The robot begins and ends at
 rest: before the first step the weight is shifted onto one foot, and a last step closes
 the feet where the recording ends between two.
+
+The feet of a plan over time.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.control.retargeting.person_motion import PersonMotion
-from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, resting, swing
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.sole_legs import HIP_YAW
+from humans_sim.control.walking.whole_body_ik import FootMotion
 
 _SIDES = (Side.LEFT, Side.RIGHT)
 _LEAST_MOVE = 0.12
@@ -123,37 +126,37 @@ def plan_feet(
     slowdown = max(slowdown, step / _step_time(swings))
     swing_least = (1.0 - settings.double_support) * step * 0.8
     double_least = settings.double_support * step
-    usual = 0.9 * float(np.median([swing.end - swing.start for swing in swings]))
+    usual = 0.9 * float(np.median([flight.end - flight.start for flight in swings]))
     scale = leg / person.leg
     most = shorter * settings.max_forward
     phases: list[PlannedPhase] = []
     times: list[tuple[float, float]] = []
     now, stretched = 0.0, 1.0
     before = first
-    for number, swing in enumerate(swings):
-        rest = slowdown * max(swing.start - before, 0.0)
+    for number, flight in enumerate(swings):
+        rest = slowdown * max(flight.start - before, 0.0)
         rest = max(rest, double_least if number else 2.0 * shift)
         phases.append(PlannedPhase(now, now + rest, dict(feet)))
         times.append((now if number else now + 0.5 * rest, before))
         now += rest
-        times.append((now, max(swing.start, before)))
-        wanted = scale * swing.ahead
+        times.append((now, max(flight.start, before)))
+        wanted = scale * flight.ahead
         # From side by side to side by side: half a step at first.
         ahead = float(np.clip(wanted, -settings.max_backward * shorter, most))
         stretched = min(stretched, ahead / wanted if wanted else 1.0)
-        other = feet[swing.side.other]
+        other = feet[flight.side.other]
         closing = number == len(swings) - 1
-        turn = swing.turn if settings.turns == HIP_YAW else 0.0
+        turn = flight.turn if settings.turns == HIP_YAW else 0.0
         turn = float(np.clip(turn, -settings.max_turn, settings.max_turn))
         target = other.moved(
-            0.0 if closing else ahead, swing.side * settings.stance_width, turn
+            0.0 if closing else ahead, flight.side * settings.stance_width, turn
         )
         # Swings that the recording cuts take the usual time.
-        lasts = max(slowdown * max(swing.end - swing.start, usual), swing_least)
-        phases.append(PlannedPhase(now, now + lasts, dict(feet), swing.side, target))
+        lasts = max(slowdown * max(flight.end - flight.start, usual), swing_least)
+        phases.append(PlannedPhase(now, now + lasts, dict(feet), flight.side, target))
         now += lasts
-        feet[swing.side] = target
-        before = swing.end
+        feet[flight.side] = target
+        before = flight.end
     times.append((now, before))
     end = now + max(slowdown * (last - before), 0.0) + 2.0 * shift
     times.append((end - shift, last))
@@ -165,7 +168,7 @@ def _step_time(swings: list[_Swing]) -> float:
     """Usual time from a landing to the next [s]."""
     if len(swings) < 2:
         return swings[0].end - swings[0].start
-    return float(np.median(np.diff([swing.end for swing in swings])))
+    return float(np.median(np.diff([flight.end for flight in swings])))
 
 
 def _swings(person: PersonMotion) -> list[_Swing]:
@@ -183,18 +186,18 @@ def _swings(person: PersonMotion) -> list[_Swing]:
             ahead = float(apart @ (np.cos(yaw), np.sin(yaw)))
             turn = float(person.heading[end] - person.heading[begin])
             swings.append(_Swing(side, float(t[begin]), float(t[end]), ahead, turn))
-    swings.sort(key=lambda swing: swing.start)
+    swings.sort(key=lambda flight: flight.start)
     kept: list[_Swing] = []
-    for swing in swings:
-        if kept and swing.start < kept[-1].end:
+    for flight in swings:
+        if kept and flight.start < kept[-1].end:
             # No foot of a robot leaves the ground before the other has landed.
-            length = swing.end - swing.start
+            length = flight.end - flight.start
             start = kept[-1].end
-            swing = _Swing(
-                swing.side, start, max(swing.end, start + 0.5 * length), swing.ahead,
-                swing.turn,
+            flight = _Swing(
+                flight.side, start, max(flight.end, start + 0.5 * length), flight.ahead,
+                flight.turn,
             )  # fmt: skip
-        kept.append(swing)
+        kept.append(flight)
     apart = _LEAST_MOVE * person.leg
     if kept and kept[-1].end < t[-1] - 1e-9 and abs(kept[-1].ahead) > apart:
         # The feet are apart at the end: a step closes them.
@@ -208,3 +211,31 @@ def _stretches(on: np.ndarray) -> list[tuple[int, int]]:
     """First and last sample of each stretch of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+Feet = tuple[FootMotion, FootMotion]
+"""Left and right."""
+
+
+def feet_at(phase: PlannedPhase, t: float, lift: float) -> Feet:
+    """Motions of the left and the right foot.
+
+    Args:
+        phase: of the plan.
+        t: a time in it [s].
+        lift: of a foot half way of its swing [m].
+    """
+    motions = []
+    for side in (Side.LEFT, Side.RIGHT):
+        place = phase.feet[side]
+        if side is phase.swing:
+            duration = phase.end - phase.start
+            motions.append(swing(place, phase.target, lift, duration, t - phase.start))
+        else:
+            motions.append(resting(place))
+    return motions[0], motions[1]
+
+
+def feet_down(phase: PlannedPhase) -> tuple[bool, bool]:
+    """Whether the left and the right foot stand."""
+    return phase.swing is not Side.LEFT, phase.swing is not Side.RIGHT

@@ -11,6 +11,8 @@
    (:class:`~humans_sim.control.walking.whole_body_ik.WalkKinematics`).
 6. What is too fast or too strong for a joint is slowed down; what no slowing cures is
    refused (:class:`.errors.RetargetError`).
+
+A person's motion at the times of a robot's, smoothed.
 """
 
 from __future__ import annotations
@@ -26,39 +28,90 @@ from humans_sim.control.retargeting.balance import (
     STANDING,
     WALKING,
     Balance,
+    JointTorques,
     balance_knots,
+    limit_excess,
+    zero_moment_points,
 )
-from humans_sim.control.retargeting.dynamics import JointTorques, zero_moment_points
-from humans_sim.control.retargeting.errors import RetargetError
-from humans_sim.control.retargeting.foot_motion import Feet, feet_at, feet_down
-from humans_sim.control.retargeting.foot_plan import FootPlan, PlannedPhase, plan_feet
-from humans_sim.control.retargeting.limbs import (
+from humans_sim.control.retargeting.foot_plan import (
+    Feet,
+    FootPlan,
+    PlannedPhase,
+    feet_at,
+    feet_down,
+    plan_feet,
+)
+from humans_sim.control.retargeting.person_motion import (
+    HEAD_YAW,
     SHANK,
     SIDES,
     THIGH,
     Limbs,
+    PersonMotion,
     robot_limbs,
 )
-from humans_sim.control.retargeting.limits import limit_excess
-from humans_sim.control.retargeting.person_motion import HEAD_YAW, PersonMotion
 from humans_sim.control.retargeting.robot_motion import (
     RobotMotion,
     low_pass,
     rates,
 )
-from humans_sim.control.retargeting.sampled_person import SampledPerson
-from humans_sim.control.retargeting.settings import RetargetSettings
+from humans_sim.control.retargeting.settings import RetargetError, RetargetSettings
 from humans_sim.control.retargeting.upper_body import UpperBody
 from humans_sim.control.task.whole_body import ControlError
-from humans_sim.control.walking.footsteps import ORIGIN, Side
+from humans_sim.control.walking.footsteps import ORIGIN, Side, SolePair
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.sole_legs import HIP_YAW, sole_legs
-from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 from humans_sim.core.budget import POSTURES
 from humans_sim.core.convex_polygon import HalfPlanes, inside
 from humans_sim.models import Model
-from humans_sim.models.legs.chains import Leg
+from humans_sim.models.legs import Leg
+
+
+class SampledPerson:
+    """A person's motion, sampled; ends hold.
+
+    Args:
+        person: the motion.
+        times: in the person's time (n,) [s].
+        cutoff: what is faster is left out of attitudes and heights [Hz].
+        period: between two samples of the robot [s].
+    """
+
+    def __init__(
+        self, person: PersonMotion, times: np.ndarray, cutoff: float, period: float
+    ) -> None:
+        rate = 1.0 / period
+
+        def at(values: np.ndarray) -> np.ndarray:
+            flat = values.reshape(len(person.t), -1)
+            columns = [np.interp(times, person.t, column) for column in flat.T]
+            return np.column_stack(columns).reshape(len(times), *values.shape[1:])
+
+        def smooth(values: np.ndarray) -> np.ndarray:
+            return low_pass(at(values), rate, cutoff)
+
+        self.directions = {
+            name: _unit(at(values)) for name, values in person.directions.items()
+        }
+        self.pelvis, self.torso = (
+            np.array([_rotation(m) for m in smooth(attitude)])
+            for attitude in (person.pelvis, person.torso)
+        )
+        self.crouch, self.place = smooth(person.crouch), smooth(person.place)
+        self.head = smooth(person.head)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    unit: np.ndarray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+def _rotation(matrix: np.ndarray) -> np.ndarray:
+    """The rotation nearest to a matrix."""
+    u, _, vt = np.linalg.svd(matrix)
+    return u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
+
 
 _BOTH = (Side.LEFT, Side.RIGHT)
 _PASSES = 3

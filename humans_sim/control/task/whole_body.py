@@ -17,6 +17,23 @@ them; torques are never above their limits.
 The tasks follow a path: functions of a parameter, which is time, or a coordinate of the
 body itself that something else drives. Then the second derivative of the parameter is
 one more unknown.
+
+Limits of joints for whole-body control: torque, and acceleration by where they are.
+
+A joint at the distance h from an end of its range may approach it so that
+:math:`\ddot h + 2 \lambda \dot h + \lambda^2 h \ge 0`: one that keeps this from a state
+with :math:`\dot h \ge -\lambda h` never reaches the end faster than an exponential of
+the time :math:`1 / \lambda`, so never goes through it. Speeds likewise:
+:math:`\dot h + \mu h \ge 0` with h the speed that is left, and a :math:`\mu` of one
+over a period of control: light joints may use most of their speed at once.
+
+Whole-body control that always answers.
+
+Where the quadratic program has no answer, the torques of the last one fade out over
+:data:`FADE`, and every joint is braked by :math:`-m \dot q / (5 T)`: m is the least
+inertia that the joint has, with everything else free to move, and T the time between
+two calls, so that a torque that is held over T takes a fifth of the speed at most. What
+comes out keeps the torque limits.
 """
 
 from __future__ import annotations
@@ -28,12 +45,108 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.control.task.joint_limits import JointLimits
 from humans_sim.control.task.task_functions import Task
 from humans_sim.core.constants import GRAVITY
-from humans_sim.core.dual_active_set import INFEASIBLE, SOLVED, minimise
 from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.quadratic_program import INFEASIBLE, SOLVED, minimise
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.models import Model
+from humans_sim.results.check import FAILURES
+from humans_sim.results.records import Signal
+
+APPROACH = 20.0
+"""Rate at which a joint approaches the end of its range [1/s]; assumed."""
+
+
+_QUICK = 100.0
+"""Rate at which a joint approaches its largest speed [1/s]; a period of 10 ms."""
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """What the joints of a model may do; infinite where nothing is known.
+
+    Attributes:
+        names: of the joints.
+        lower: least angles (njoints,) [rad].
+        upper: largest angles (njoints,) [rad].
+        speed: largest speeds (njoints,) [rad/s].
+        torque: largest torques (njoints,) [N m].
+        approach: rate at which a joint approaches an end [1/s].
+    """
+
+    names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    speed: np.ndarray
+    torque: np.ndarray
+    approach: float = APPROACH
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning.
+
+        Raises:
+            ParameterError: lengths differ, a range is empty, or a limit is negative.
+        """
+        count = len(self.names)
+        for label in ("lower", "upper", "speed", "torque"):
+            if np.shape(getattr(self, label)) != (count,):
+                raise ParameterError(f"{label} has one number for each of {count}")
+        if not (self.lower <= self.upper).all():
+            raise ParameterError("a lower limit is above its upper one")
+        if not ((self.speed > 0).all() and (self.torque > 0).all()):
+            raise ParameterError("speeds and torques must be above zero")
+        if not self.approach > 0:
+            raise ParameterError(f"approach must be above zero, not {self.approach}")
+
+    @classmethod
+    def of_model(
+        cls, model: Model, torque: Mapping[str, float] | None = None
+    ) -> JointLimits:
+        """Those of the model's file; a speed or torque of zero is none.
+
+        Args:
+            model: the model.
+            torque: largest torques of some joints, instead of the file's [N m].
+        """
+        efforts = _known(model.effort_limits)
+        for name, value in (torque or {}).items():
+            if name not in model.joint_names:
+                raise ParameterError(f"{model.name} has no joint '{name}'")
+            efforts[model.joint_names.index(name)] = value
+        return cls(
+            tuple(model.joint_names),
+            np.array(model.lower_limits),
+            np.array(model.upper_limits),
+            _known(model.velocity_limits),
+            efforts,
+        )
+
+    def accelerations(
+        self, angles: np.ndarray, speeds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest accelerations at a state (njoints,) [rad/s^2].
+
+        Where the bounds of a state far beyond its limits cross, both are their middle.
+        """
+        rate = self.approach
+        with np.errstate(invalid="ignore"):
+            high = rate**2 * (self.upper - angles) - 2.0 * rate * speeds
+            low = rate**2 * (self.lower - angles) - 2.0 * rate * speeds
+        high = np.minimum(high, _QUICK * (self.speed - speeds))
+        low = np.maximum(low, _QUICK * (-self.speed - speeds))
+        crossed = low > high
+        middle = 0.5 * (low[crossed] + high[crossed])
+        low[crossed] = high[crossed] = middle
+        return low, high
+
+
+def _known(limits: np.ndarray) -> np.ndarray:
+    """Limits, infinite where the file has none."""
+    values = np.array(limits, dtype=float)
+    values[~(values > 0)] = np.inf
+    return values
+
 
 Target = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """What a task shall do: a path's parameter to value, first and second derivative."""
@@ -350,3 +463,88 @@ def _motions(rows: np.ndarray, desired: np.ndarray) -> tuple[np.ndarray, np.ndar
     rank = int(np.count_nonzero(s > _RANK * s[0]))
     one = vt[:rank].T @ ((u[:, :rank].T @ desired) / s[:rank])
     return one, vt[rank:].T
+
+
+FADE = 0.1
+"""Time over which the last answer fades out [s]."""
+_BRAKED = 5.0
+"""Calls over which a joint alone would be brought to rest."""
+SIGNALS = (
+    Signal(FAILURES, "1"),
+    Signal("whole_body/at_limit", "1"),
+    Signal("whole_body/beyond_limits", "1"),
+)
+"""Calls without an answer so far; joints at a limit, and calls that left ranges."""
+
+
+class GuardedWholeBody:
+    """Torques of whole-body control, or the last ones, damped.
+
+    Args:
+        body: whole-body control.
+        period: time between two calls [s].
+
+    Attributes:
+        body: whole-body control.
+        calls: number of calls.
+        failures: calls without an answer.
+        first_failure: when the first one was, None where all were answered [s].
+        reason: of the last failure; empty where there was none.
+        beyond: calls whose answer left the ranges of joints.
+        at_limit: joints at a limit at the last call.
+    """
+
+    def __init__(self, body: WholeBody, period: float) -> None:
+        """Nothing is solved yet."""
+        if not period > 0:
+            raise ParameterError(f"period must be above 0 s, not {period}")
+        self.body, self._period = body, period
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was solved."""
+        self.calls = self.failures = self.beyond = 0
+        self.first_failure: float | None = None
+        self.reason = ""
+        self.at_limit: tuple[str, ...] = ()
+        self._last: tuple[float, np.ndarray] | None = None
+
+    def solve(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tasks: Sequence[WeightedTask],
+        contacts: np.ndarray,
+    ) -> np.ndarray:
+        """Joint torques (njoints,) [N m]; arguments as of :meth:`WholeBody.solve`."""
+        self.calls += 1
+        try:
+            solution = self.body.solve(t, q, v, tasks, contacts)
+        except (ControlError, np.linalg.LinAlgError) as error:
+            self.failures += 1
+            self.reason = str(error)
+            if self.first_failure is None:
+                self.first_failure = t
+            return self._damped(t, q, v)
+        self.at_limit = solution.at_limit
+        self.beyond += bool(solution.beyond)
+        self._last = (t, solution.torques)
+        return solution.torques
+
+    def signal_values(self) -> np.ndarray:
+        """Numbers of :data:`SIGNALS`."""
+        return np.array([self.failures, len(self.at_limit), self.beyond], dtype=float)
+
+    def _damped(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The last answer as far as it has not faded, and brakes."""
+        inertia = self.body.system.model.inertia(q)
+        least = 1.0 / np.diag(np.linalg.inv(inertia))[6:]
+        torques = -least * v[6:] / (_BRAKED * self._period)
+        if self._last is not None:
+            since, last = self._last
+            torques += math.exp(-(t - since) / FADE) * last
+        if self.body.limits is not None:
+            most = self.body.limits.torque
+            torques = np.clip(torques, -most, most)
+        return torques

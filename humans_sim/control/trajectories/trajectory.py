@@ -16,18 +16,44 @@ c - a when b equals one of them. So v_b is zero where b is an extremum, and both
 scaled down as far as needed, and no further, for each half to be monotone. The halves
 meet with equal position, velocity and acceleration, and a coordinate never leaves the
 range of a, b, c.
+
+A slow periodic motion of some joints, for demonstrations and display tests.
+
+Files of trajectories, ``.traj3`` (manual section 8.2.2).
+
+Text with three blocks, each below its label. The layout of the blocks is assumed, the
+manual's figure being lost; numbers of the second block may stand on several lines::
+
+    Nombre de points
+    3
+    Temps et contacts
+    0.0 1 2.0
+    Coordonnees points
+    0.0 0.0 0.5
+    0.1 0.2 0.5
+    0.0 0.4 0.5
+
+The number of positions n; times of stable positions [s] and contact codes of
+intermediate ones, alternating; n lines, a position each. Blank lines do not count.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.errors import FileError, ParameterError
+from humans_sim.core.files import read_text, write_atomically
+from humans_sim.core.resources import resource
+from humans_sim.core.yaml_file import read_yaml
+from humans_sim.models import Model
 
 
 class ContactPhase(IntEnum):
@@ -270,3 +296,203 @@ def _monotone_scale(
         scale = np.minimum(at_start, np.where(inside, touch, 1.0))
     # A half that does not move lets nothing move in the middle.
     return np.where(np.isfinite(w0), np.minimum(scale, 1.0), 0.0)
+
+
+_COUNT, _DATA, _POINTS = LABELS = (
+    "Nombre de points",
+    "Temps et contacts",
+    "Coordonnees points",
+)
+"""The labels of the blocks, in order."""
+_DIGITS = 9
+
+
+class TrajectoryFileError(FileError):
+    """A trajectory file is malformed or cannot be read."""
+
+
+def write_traj3(path: Path | str, trajectory: Trajectory) -> Path:
+    """Write a trajectory; reading it gives the same numbers to the last bit.
+
+    Args:
+        path: of the file.
+        trajectory: to write.
+    """
+    lines = [_COUNT, str(len(trajectory.positions)), _DATA]
+    lines.append(" ".join(_text(number) for number in trajectory.data))
+    lines.append(_POINTS)
+    lines += [
+        " ".join(_text(number) for number in row)
+        for row in trajectory.positions.tolist()
+    ]
+    path = Path(path)
+    write_atomically(path, "\n".join(lines) + "\n")
+    return path
+
+
+def read_traj3(path: Path | str, size: int | None = None) -> Trajectory:
+    """Read a trajectory.
+
+    Args:
+        path: the file.
+        size: number of coordinates a position must have (21 for Bip), if given.
+
+    Raises:
+        TrajectoryFileError: no such file, or it is malformed.
+    """
+    path = Path(path)
+    blocks = _blocks(path)
+    label_lines = {label: block[0] for label, block in blocks.items()}
+    count = _count(path, *blocks[_COUNT])
+    data, data_lines = [], []
+    for line, words in blocks[_DATA][1]:
+        for word in words:
+            data.append(_number(path, line, word))
+            data_lines.append(line)
+    if len(data) != count:
+        at = data_lines[-1] if data else label_lines[_DATA]
+        message = f"'{_DATA}' holds {len(data)} numbers, not {count}"
+        raise TrajectoryFileError(message, path, at)
+    rows = blocks[_POINTS][1]
+    if len(rows) != count:
+        at = rows[-1][0] if rows else label_lines[_POINTS]
+        message = f"'{_POINTS}' holds {len(rows)} lines, not {count}"
+        raise TrajectoryFileError(message, path, at)
+    width = len(rows[0][1]) if size is None else size
+    points = []
+    for line, words in rows:
+        if len(words) != width:
+            message = f"a position has {width} coordinates, this line {len(words)}"
+            raise TrajectoryFileError(message, path, line)
+        points.append([_number(path, line, word) for word in words])
+    try:
+        return Trajectory.from_data(np.array(points), data)
+    except TrajectoryError as error:
+        at = label_lines[_COUNT] if error.point is None else data_lines[error.point]
+        raise TrajectoryFileError(error.reason, path, at) from error
+
+
+_Lines = list[tuple[int, list[str]]]
+
+
+def _blocks(path: Path) -> dict[str, tuple[int, _Lines]]:
+    """Line of each label, and the numbered lines of words below it."""
+    text = read_text(path, TrajectoryFileError)
+    blocks: dict[str, tuple[int, _Lines]] = {}
+    lines: _Lines = []
+    for i, content in enumerate(text.split("\n"), start=1):
+        words = content.split()
+        if not words:
+            continue
+        label = " ".join(words)
+        if label[0].isalpha():
+            expected = LABELS[len(blocks)] if len(blocks) < len(LABELS) else None
+            if label != expected:
+                hope = "only numbers are" if expected is None else f"'{expected}' is"
+                message = f"'{label[:40]}' stands where {hope} wanted"
+                raise TrajectoryFileError(message, path, i)
+            lines = []
+            blocks[label] = (i, lines)
+        elif not blocks:
+            message = f"the label '{_COUNT}' is wanted before any number"
+            raise TrajectoryFileError(message, path, i)
+        else:
+            lines.append((i, words))
+    if len(blocks) < len(LABELS):
+        missing = LABELS[len(blocks)]
+        raise TrajectoryFileError(f"the block '{missing}' is missing", path)
+    return blocks
+
+
+def _count(path: Path, label_line: int, lines: _Lines) -> int:
+    """The number of positions."""
+    words = [(line, word) for line, row in lines for word in row]
+    if len(words) != 1:
+        at = words[1][0] if words else label_line
+        raise TrajectoryFileError(f"'{_COUNT}' holds one number", path, at)
+    line, word = words[0]
+    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
+        raise TrajectoryFileError(
+            f"'{word[:40]}' is not a number of points", path, line
+        )
+    return int(word)
+
+
+def _number(path: Path, line: int, word: str) -> float:
+    """A finite number."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in word:
+        raise TrajectoryFileError(f"'{word[:40]}' is not a finite number", path, line)
+    return value
+
+
+def _text(number: float) -> str:
+    """Shortest text that reads as the same number; codes stay integers."""
+    return str(int(number)) if isinstance(number, int) else repr(number)
+
+
+_DEFAULT_FRACTION = 0.25
+
+
+@dataclass(frozen=True)
+class Sway:
+    r"""Joints that go to and fro, each inside its limits.
+
+    :math:`q_j(t) = c_j + a_j \sin(2 \pi t / T + \phi_j)`, cut to the joint's limits.
+
+    Attributes:
+        model: the model moved.
+        centres: c, in the order of ``model.joint_names`` [rad].
+        amplitudes: a [rad].
+        phases: phi [rad].
+        period: T [s].
+    """
+
+    model: Model
+    centres: np.ndarray
+    amplitudes: np.ndarray
+    phases: np.ndarray
+    period: float
+
+    @classmethod
+    def from_file(cls, model: Model, path: Path) -> Sway:
+        """Read a motion file (see ``config/motions``); other joints stay at zero.
+
+        Raises:
+            ModelFileError: the file is malformed or names an unknown joint.
+        """
+        fields = read_yaml(path).fields(("period", "joints"))
+        columns = np.zeros((3, len(model.joint_names)))
+        for name, value in fields["joints"].mapping().items():
+            if name not in model.joint_names:
+                raise value.error(f"{model.name} has no joint '{name}'")
+            columns[:, model.joint_names.index(name)] = np.radians(value.vector(3))
+        return cls(
+            model, columns[0], columns[1], columns[2], fields["period"].positive()
+        )
+
+    @classmethod
+    def of_model(cls, model: Model) -> Sway:
+        """The sway that comes with the package, or one of all joints."""
+        path = resource("config", "motions", f"{model.name}.yaml")
+        return cls.from_file(model, path) if path.is_file() else cls.of_all(model)
+
+    @classmethod
+    def of_all(cls, model: Model, period: float = 4.0) -> Sway:
+        """Every joint moves a little about zero, as its limits allow."""
+        room = np.minimum(-model.lower_limits, model.upper_limits)
+        amplitudes = _DEFAULT_FRACTION * np.clip(room, 0.0, 1.0)
+        zeros = np.zeros_like(amplitudes)
+        return cls(model, zeros, amplitudes, zeros, period)
+
+    def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Joint angles [rad] and speeds [rad/s] at a time [s]."""
+        rate = 2 * np.pi / self.period
+        angle = rate * t + self.phases
+        angles = self.centres + self.amplitudes * np.sin(angle)
+        joints = np.clip(angles, self.model.lower_limits, self.model.upper_limits)
+        speeds = np.where(joints == angles, rate * self.amplitudes * np.cos(angle), 0.0)
+        return joints, speeds

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walking: footsteps, centre of mass and zero-moment point, swing foot, postures."""
 
+from humans_sim.control.walking.com_estimator import SoleWrench, WalkSensors
 from humans_sim.control.walking.footsteps import Footprint, Velocity
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.timeline import Footstep, WalkPhase
-from humans_sim.control.walking.walk_sensors import SoleWrench, WalkSensors
 from humans_sim.control.walking.walker import WalkCommand, Walker
 
 __all__ = [

@@ -14,6 +14,13 @@ Two loaded soles count by their loads. What it does not see is slip.
 A foot that lands shakes the joints, and their speeds say little for some periods. The
 acceleration of the plan says how the centre of mass moves on; the measurement corrects
 it, less where a sole has just landed.
+
+What the sensors of a biped that walks measure.
+
+Where the plan of a walk lies in the world, and how the robot is seen there.
+
+A plan has a world of its own. The robot slips and drifts, so what is drawn or published
+of the plan is moved along with the foot that stands: heading and place on the floor.
 """
 
 from __future__ import annotations
@@ -25,13 +32,59 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.trajectories.trajectory import ContactPhase
-from humans_sim.control.walking.footsteps import Side
+from humans_sim.control.walking.footsteps import Side, SolePair, minimum_jerk
 from humans_sim.control.walking.pattern import PatternPoint
 from humans_sim.control.walking.preview import Pendulum
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.walk_sensors import SoleWrench, WalkSensors
+from humans_sim.core.convex_polygon import inside
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+
+
+class SoleWrench(NamedTuple):
+    """What the ground does to a sole, in the frame of the sole.
+
+    Attributes:
+        force: (3,) [N].
+        moment: about the origin of the frame (3,) [N m].
+    """
+
+    force: np.ndarray
+    moment: np.ndarray
+
+
+class WalkSensors(NamedTuple):
+    """What the sensors of a robot measure at one time.
+
+    Attributes:
+        attitude: rotation of the base in the world (3, 3); its heading is not used.
+        angular_velocity: of the base, in its own axes (3,) [rad/s]; the heading is held
+            by it.
+        left: on the left sole.
+        right: on the right sole.
+        joints: angles (njoints,) [rad]; None where nobody measures them.
+        joint_speeds: (njoints,) [rad/s]; None likewise.
+    """
+
+    attitude: np.ndarray
+    angular_velocity: np.ndarray
+    left: SoleWrench
+    right: SoleWrench
+    joints: np.ndarray | None = None
+    joint_speeds: np.ndarray | None = None
+
+
+def check_sensors(sensors: WalkSensors) -> None:
+    """Refuse measurements that are no numbers.
+
+    Raises:
+        ParameterError: one is not finite.
+    """
+    parts = [np.ravel(sensors.attitude), sensors[1], *sensors.left, *sensors.right]
+    parts += [x for x in (sensors.joints, sensors.joint_speeds) if x is not None]
+    if not np.isfinite(np.concatenate(parts)).all():
+        raise ParameterError("a measurement of the walker is not finite")
+
 
 LOADED = 0.02
 """Share of the weight that makes a sole count."""
@@ -186,3 +239,111 @@ class ComEstimator:
         velocity = level @ (data.vcom[0] - moving)
         com = base + level @ data.com[0]
         return turn, np.array([com, velocity, place, base, -level @ moving])
+
+
+class BodyCentre(NamedTuple):
+    """The centre of mass of a body.
+
+    Attributes:
+        position: in the world (3,) [m].
+        velocity: (3,) [m/s].
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+
+
+class PlanPlacement:
+    """Moves points of a plan to where the robot really is.
+
+    Attributes:
+        pose: of the plan's world in the real one: a turn about z and a shift.
+    """
+
+    def __init__(self, model: Model, settings: WalkSettings) -> None:
+        """The plan is taken to lie right until the robot is seen."""
+        self._model = model
+        self._names = {
+            ContactPhase.LEFT_FOOT: settings.left,
+            ContactPhase.RIGHT_FOOT: settings.right,
+        }
+        self.reset()
+
+    def reset(self) -> None:
+        """The plan lies right again."""
+        self.pose = pin.SE3.Identity()
+        self._support = ContactPhase.LEFT_FOOT
+
+    def see(self, plan: PatternPoint, q: np.ndarray) -> None:
+        """Lay the planned foot that stands where it really is.
+
+        With both feet on the ground the one that stood last counts.
+
+        Args:
+            plan: of the time of q.
+            q: the configuration, base included.
+        """
+        if plan.support in self._names:
+            self._support = plan.support
+        left = self._support is ContactPhase.LEFT_FOOT
+        planned = (plan.left if left else plan.right).pose
+        real = self._model.frame_pose(q, self._names[self._support])
+        self.pose = _level(real) * _level(planned).inverse()
+        self.pose.translation[2] = real.translation[2] - planned.translation[2]
+
+    def point(self, place: np.ndarray) -> np.ndarray:
+        """A point of the plan (3,) in the world [m]."""
+        return self.pose.act(place)
+
+
+class Approach:
+    """A smooth motion of the joints from where they are to where they should be.
+
+    Args:
+        start: angles at the beginning (njoints,) [rad].
+        end: at the end.
+        t_start: when it begins [s].
+        duration: [s].
+    """
+
+    def __init__(
+        self, start: np.ndarray, end: np.ndarray, t_start: float, duration: float
+    ) -> None:
+        """Begin."""
+        if not duration > 0:
+            raise ParameterError(f"the duration must be above 0 s, not {duration}")
+        self._start, self._end = np.array(start), np.array(end)
+        self._t_start, self._duration = t_start, duration
+
+    def at(self, t: float) -> np.ndarray:
+        """Angles at a time (njoints,) [rad]; smooth, at rest at both ends."""
+        share = min(max((t - self._t_start) / self._duration, 0.0), 1.0)
+        return self._start + minimum_jerk(share)[0] * (self._end - self._start)
+
+    def over(self, t: float) -> bool:
+        """Whether the end is reached."""
+        return t >= self._t_start + self._duration
+
+
+def body_centre(model: Model, q: np.ndarray, v: np.ndarray) -> BodyCentre:
+    """Centre of mass and its velocity."""
+    data = model.buffers
+    pin.centerOfMass(model.pin, data, q, v)
+    return BodyCentre(data.com[0].copy(), data.vcom[0].copy())
+
+
+def support_margin(plan: PatternPoint, zmp: np.ndarray) -> float:
+    """Distance of a zero-moment point inside the edge of the support, or NaN [m].
+
+    Args:
+        plan: the plan.
+        zmp: in the world of the plan (3,) [m].
+    """
+    return inside(plan.support_polygon).depth(zmp[:2])
+
+
+def _level(pose: pin.SE3) -> pin.SE3:
+    """The same place on the floor, and the same heading."""
+    forward = pose.rotation[:, 0]
+    heading = float(np.arctan2(forward[1], forward[0]))
+    return pin.SE3(pin.utils.rotate("z", heading), np.append(pose.translation[:2], 0.0))

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where feet go: from a velocity to the next footprint, within what legs reach."""
+"""Where feet go: from a velocity to the next footprint, within what legs reach.
+
+Support polygons: convex hulls of soles, as half-planes with a margin. The swing foot:
+polynomials of time, at rest where it leaves and lands.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -11,6 +17,12 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.settings import SLIP, WalkSettings
+from humans_sim.control.walking.sole_legs import SettingError
+from humans_sim.control.walking.whole_body_ik import FootMotion
+from humans_sim.core.convex_polygon import convex_hull, inside
+from humans_sim.core.errors import ParameterError
+from humans_sim.models import Model
+from humans_sim.models.legs import corner_places, sole_named
 
 
 class Side(IntEnum):
@@ -186,3 +198,187 @@ class FootstepPlanner:
         body = support.moved(0.0, 0.0, 0.5 * pivot).moved(0.0, half)
         landed = body.moved(velocity.vx * period, sideways, turn).moved(0.0, half)
         return landed.moved(0.0, 0.0, -0.5 * pivot)
+
+
+@dataclass(frozen=True)
+class SolePair:
+    """The soles of a biped.
+
+    Attributes:
+        corners: of each sole in its frame, counter-clockwise (n, 2) [m].
+        preferred: place of the zero-moment point in each sole's frame (2,) [m].
+        margin: that the zero-moment point keeps to the edges [m].
+    """
+
+    corners: Mapping[Side, np.ndarray]
+    preferred: Mapping[Side, np.ndarray]
+    margin: float
+
+    @classmethod
+    def of_model(cls, model: Model, settings: WalkSettings) -> SolePair:
+        """The soles that the settings name.
+
+        Raises:
+            SettingError: no room is left for the zero-moment point.
+        """
+        names = {Side.LEFT: settings.left, Side.RIGHT: settings.right}
+        pair = cls(
+            {side: _corners(model, name) for side, name in names.items()},
+            {
+                side: np.array([settings.zmp_forward, -side * settings.zmp_inward])
+                for side in Side
+            },
+            settings.zmp_margin,
+        )
+        for side, corners in pair.corners.items():
+            room = inside(corners, pair.margin).depth(pair.preferred[side])
+            if room <= 0:
+                raise SettingError(
+                    "zmp_margin",
+                    f"is {-room:g} m too much at the preferred place in {names[side]}",
+                )
+        return pair
+
+    @property
+    def edges(self) -> int:
+        """Largest number of edges of a support polygon."""
+        return sum(len(corners) for corners in self.corners.values())
+
+    def polygon(
+        self, feet: Mapping[Side, Footprint], standing: Iterable[Side]
+    ) -> np.ndarray:
+        """Corners of the support, counter-clockwise (n, 2) [m]."""
+        return convex_hull(
+            np.vstack([feet[side].points(self.corners[side]) for side in standing])
+        )
+
+    def pivot(self, side: Side, turn: float) -> np.ndarray:
+        """The point of a sole on which it turns: the middle of its toes or its heel.
+
+        The foot on the side of the turn stands on its toes, the other one on its heel:
+        so far from each other, the feet do not slide instead of turning.
+        """
+        corners = self.corners[side]
+        x = corners[:, 0].max() if side * turn > 0 else corners[:, 0].min()
+        return np.array([x, corners[:, 1].mean()])
+
+    def turned(
+        self, feet: Mapping[Side, Footprint], turn: float
+    ) -> dict[Side, Footprint]:
+        """The feet, each turned about its pivot."""
+        if turn == 0.0:
+            return dict(feet)
+        return {
+            side: foot.turned(turn, self.pivot(side, turn))
+            for side, foot in feet.items()
+        }
+
+    def place(self, feet: Mapping[Side, Footprint], side: Side) -> np.ndarray:
+        """Preferred zero-moment point on one foot, in the world (2,) [m]."""
+        return feet[side].points(self.preferred[side])
+
+    def middle(self, feet: Mapping[Side, Footprint]) -> np.ndarray:
+        """Preferred zero-moment point on both feet, in the world (2,) [m]."""
+        return 0.5 * (self.place(feet, Side.LEFT) + self.place(feet, Side.RIGHT))
+
+
+def _corners(model: Model, name: str) -> np.ndarray:
+    """Corners of a sole in its own frame."""
+    sole = sole_named(model, name)
+    # Margins of a walk are given to the outline, on balls, too.
+    corners = convex_hull(corner_places(model, sole)[:, :2])
+    if len(corners) < 3:
+        raise ParameterError(f"the contact points of {name} span no area")
+    return corners
+
+
+_EDGE, _RISE = 0.15, 0.3
+"""Shares of a swing over the edge of a stair: in which the foot does not go ahead yet,
+and in which it goes from one level to the other."""
+
+
+def resting(place: Footprint) -> FootMotion:
+    """A foot on the ground."""
+    return FootMotion(place.pose(), np.zeros(6), place.yaw)
+
+
+def minimum_jerk(s: float) -> tuple[float, float]:
+    """From 0 to 1 with the least jerk: value and slope for s in 0..1.
+
+    Velocity and acceleration are zero at both ends.
+    """
+    return s**3 * (10.0 + s * (6.0 * s - 15.0)), 30.0 * (s * (1.0 - s)) ** 2
+
+
+def bump(s: float) -> tuple[float, float]:
+    """From 0 over 1 half way to 0: value and slope for s in 0..1.
+
+    Velocity and acceleration are zero at both ends.
+    """
+    product = s * (1.0 - s)
+    return 64.0 * product**3, 192.0 * product**2 * (1.0 - 2.0 * s)
+
+
+def swing(
+    start: Footprint, end: Footprint, lift: float, duration: float, elapsed: float
+) -> FootMotion:
+    """A foot in the air, between two footprints.
+
+    Up a stair the foot rises early and goes ahead late, so that its toes clear the
+    edge; down a stair all is the other way round.
+
+    Args:
+        start: where it left.
+        end: where it lands.
+        lift: height half way, above the higher one of both [m].
+        duration: of the swing [s].
+        elapsed: since it left [s].
+    """
+    s = min(max(elapsed / duration, 0.0), 1.0)
+    rise, ahead, upward = end.z - start.z, s, s
+    if rise > 0.0:
+        ahead, upward = max(s - _EDGE, 0.0) / (1.0 - _EDGE), min(s / _RISE, 1.0)
+    elif rise < 0.0:
+        ahead, upward = min(s / (1.0 - _EDGE), 1.0), max(1.0 - (1.0 - s) / _RISE, 0.0)
+    far, pace = minimum_jerk(ahead)
+    pace *= 1.0 if rise == 0.0 else 1.0 / (1.0 - _EDGE)
+    (risen, rising), (height, climb) = minimum_jerk(upward), bump(s)
+    change = np.subtract(end, start)
+    x, y, yaw = np.add(start, far * change).tolist()[:3]
+    vx, vy, turn = (pace / duration * change).tolist()[:3]
+    pose = Footprint(x, y, yaw, start.z + risen * rise).pose(lift * height)
+    vz = (lift * climb + rising * rise / _RISE) / duration
+    velocity = np.array([vx, vy, vz, 0.0, 0.0, turn])
+    return FootMotion(pose, velocity, yaw)
+
+
+def pivoting(
+    start: Footprint,
+    turn: float,
+    pitch: float,
+    about: np.ndarray,
+    duration: float,
+    elapsed: float,
+) -> FootMotion:
+    """A foot that turns on the ground, on its toes or its heel.
+
+    Args:
+        start: where it is at first.
+        turn: how far it turns [rad].
+        pitch: its pitch half way, positive on its toes [rad].
+        about: the point of the sole that stays (2,) [m].
+        duration: of the turn [s].
+        elapsed: since it began; before and after that time it rests [s].
+    """
+    s = min(max(elapsed / duration, 0.0), 1.0)
+    (far, pace), (high, climb) = minimum_jerk(s), bump(s)
+    yaw = start.yaw + far * turn
+    rotation = pin.rpy.rpyToMatrix(0.0, high * pitch, yaw)
+    pivot, arm = (
+        np.append(start.points(about), start.z),
+        rotation @ np.append(about, 0.0),
+    )
+    tilting = climb * pitch / duration * np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    spin = tilting + np.array([0.0, 0.0, pace * turn / duration])
+    velocity = np.concatenate([np.cross(spin, -arm), spin])
+    return FootMotion(pin.SE3(rotation, pivot - arm), velocity, yaw)

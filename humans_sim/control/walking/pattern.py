@@ -5,6 +5,8 @@ At each knot of the plan :class:`Preview` finds where the zero-moment point goes
 the next one. In between everything is a closed formula of time: the pendulum, the swing
 foot, and the posture that belongs to them. Nothing is measured here; a balance
 controller adds what the real robot needs.
+
+The arms of a walk, as its settings have them.
 """
 
 from __future__ import annotations
@@ -19,30 +21,58 @@ import pinocchio as pin
 
 from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.trajectories.trajectory import ContactPhase
-from humans_sim.control.walking.arms_of_settings import swinging_arms
 from humans_sim.control.walking.balance import Correction
-from humans_sim.control.walking.foot_motion import FootMotion
-from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
-from humans_sim.control.walking.listed_footsteps import ListedStep
-from humans_sim.control.walking.preview import Pendulum, Preview
-from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing import (
+from humans_sim.control.walking.footsteps import (
+    ORIGIN,
+    Footprint,
+    Side,
+    SolePair,
+    Velocity,
     minimum_jerk,
     pivoting,
     resting,
     swing,
 )
+from humans_sim.control.walking.listed_footsteps import Heights, ListedStep, Treads
+from humans_sim.control.walking.preview import Pendulum, Preview
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import SettingError, sole_legs
 from humans_sim.control.walking.timeline import (
     Footstep,
     SupportPhase,
     Timeline,
     WalkPhase,
 )
-from humans_sim.control.walking.treads import Heights, Treads
-from humans_sim.control.walking.whole_body_ik import WalkKinematics
+from humans_sim.control.walking.whole_body_ik import (
+    ArmSwing,
+    FootMotion,
+    WalkKinematics,
+    find_shoulders,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+
+
+def swinging_arms(model: Model, settings: WalkSettings) -> ArmSwing | None:
+    """Arms that swing; None where the settings keep them still.
+
+    Raises:
+        SettingError: arms shall swing, and the model has no shoulders for it.
+    """
+    if not settings.arm_swing:
+        return None
+    legs = sole_legs(model, settings.left, settings.right)
+    joints = [joint for leg in legs for joint in leg.joints]
+    shoulders = find_shoulders(model, joints, legs[0].length)
+    if shoulders is None:
+        raise SettingError(
+            "arm_swing", f"{model.name} has no pair of shoulders with a pitch joint"
+        )
+    names = [model.joint_names[joint] for joint in shoulders.joints]
+    rest = np.array([settings.posture.get(name, 0.0) for name in names])
+    gain = settings.arm_swing / legs[0].length
+    return ArmSwing(model, shoulders, rest, gain)
+
 
 _SAME = 1e-9
 """Share of a period within which a time is a knot."""

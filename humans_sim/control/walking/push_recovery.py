@@ -31,16 +31,23 @@ from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.capture_step import (
     CaptureStep,
     Landing,
+    SwingLegs,
     error_at_landing,
 )
-from humans_sim.control.walking.com_estimator import BodyEstimate
-from humans_sim.control.walking.footsteps import Footprint, Side
+from humans_sim.control.walking.com_estimator import (
+    BodyEstimate,
+    SoleWrench,
+    WalkSensors,
+)
+from humans_sim.control.walking.footsteps import (
+    Footprint,
+    Side,
+    SolePair,
+    bump,
+    minimum_jerk,
+)
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
-from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing import bump, minimum_jerk
-from humans_sim.control.walking.swing_leg import SwingLegs
 from humans_sim.control.walking.timeline import WalkPhase
-from humans_sim.control.walking.walk_sensors import SoleWrench, WalkSensors
 from humans_sim.core.convex_polygon import inside
 
 _NONE = SoleWrench(np.zeros(3), np.zeros(3))

@@ -7,8 +7,7 @@ from typing import Protocol
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-from humans_sim.models.legs.chains import Leg, leg_chains, read_leg
-from humans_sim.models.soles import sole_named
+from humans_sim.models.legs import Leg, leg_chains, read_leg, sole_named
 
 HIP_YAW, SLIP = "hip_yaw", "slip"
 TURNS = (HIP_YAW, SLIP)

@@ -14,26 +14,27 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.balance import Balance, tilt_against
+from humans_sim.control.walking.balance import (
+    Balance,
+    HipStrategy,
+    SoleLoad,
+    StanceRelief,
+    tilt_against,
+)
 from humans_sim.control.walking.com_estimator import (
     LOADED,
     BodyEstimate,
     ComEstimator,
-)
-from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
-from humans_sim.control.walking.hip_strategy import HipStrategy
-from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
-from humans_sim.control.walking.push_recovery import PushRecovery
-from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.stance_relief import SoleLoad, StanceRelief
-from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.timeline import WalkPhase
-from humans_sim.control.walking.treads import Heights
-from humans_sim.control.walking.walk_sensors import (
     SoleWrench,
     WalkSensors,
     check_sensors,
 )
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, SolePair
+from humans_sim.control.walking.listed_footsteps import Heights
+from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
+from humans_sim.control.walking.push_recovery import PushRecovery
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 

@@ -8,22 +8,27 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.task.guarded_whole_body import SIGNALS, GuardedWholeBody
 from humans_sim.control.task.task_functions import (
     CentreOfMass,
     FrameOrientation,
     FramePose,
     JointTask,
 )
-from humans_sim.control.task.whole_body import Target, WeightedTask, WholeBody
+from humans_sim.control.task.whole_body import (
+    SIGNALS,
+    GuardedWholeBody,
+    Target,
+    WeightedTask,
+    WholeBody,
+)
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.listed_footsteps import ListedStep
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
-from humans_sim.models.soles import sole_named, support_tags
-from humans_sim.results.signal import Signal
+from humans_sim.models.legs import sole_named, support_tags
+from humans_sim.results.records import Signal
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
 """Weights of the tasks; assumed: balance first, then the foot, the trunk, the rest."""

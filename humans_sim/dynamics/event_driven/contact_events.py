@@ -13,7 +13,7 @@ from humans_sim.contact.problem.impact import (
     impact_without_collision,
     solve_impact,
 )
-from humans_sim.contact.problem.modes import (
+from humans_sim.contact.problem.law import (
     OPEN,
     SLIDE,
     STICK,
@@ -27,12 +27,11 @@ from humans_sim.dynamics.event_driven.creep_kernels import NEAR
 from humans_sim.dynamics.event_driven.event_recorder import EventRecorder
 from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
-from humans_sim.dynamics.event_records import impact_event, mode_events
-from humans_sim.dynamics.penetration import project_out_of_penetration
-from humans_sim.dynamics.state import State
-from humans_sim.dynamics.stepper import Options, StepError
-from humans_sim.results import events as kinds
-from humans_sim.results.events import Event
+from humans_sim.dynamics.recording import impact_event, mode_events
+from humans_sim.dynamics.stepper import Options, StepError, project_out_of_penetration
+from humans_sim.dynamics.system import State
+from humans_sim.results import records as kinds
+from humans_sim.results.records import Event
 
 TOUCH = 1e-9
 """Gap below which a contact counts as touching [m, rad]."""

@@ -17,6 +17,9 @@ is affine over the sole; where it would pull at a corner, that corner has no loa
 the others support the sole. Where no others do, it opens: loads are never negative, a
 contact without load does not approach. The right-hand side is continuous over all of
 this, so that the opening of a contact needs no event either.
+
+The derivatives of smooth motion, put together from their parts. The stiff part of the
+derivatives of smooth motion, for implicit integrators.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.problem.modes import SLIDE, deflated_solve
+from humans_sim.contact.problem.law import SLIDE, deflated_solve
 from humans_sim.core.dense_kernels import (
     backward,
     cholesky,
@@ -34,6 +37,8 @@ from humans_sim.core.dense_kernels import (
     lu_solve,
 )
 from humans_sim.core.kernels import kernel
+from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.system import Chart
 
 _REDUNDANT = 1e-3
 """Share of an idle force that a contact must have to be supported by others."""
@@ -51,7 +56,7 @@ class CreepingContacts(NamedTuple):
         tangents: number of tangential directions (k,).
         friction: Coulomb's coefficients (k,).
         idle: projector on forces without effect, by
-            :func:`~humans_sim.contact.problem.modes.idle_forces`.
+            :func:`~humans_sim.contact.problem.law.idle_forces`.
         rate: at which drift decays [1/s].
         creep_speed: below which friction is less than Coulomb's [m/s].
     """
@@ -313,3 +318,119 @@ def creeping_response(mass, velocity, rows, forces, creep):
     response[1] = response[0] @ friction_rates - 2.0 * rate * pull
     response[2] = -(rate**2) * pull
     return response
+
+
+@kernel
+def assemble_derivatives(torques, rates, turn, response, base):
+    """Derivatives of the rates of coordinates, velocity and z by these (n, n).
+
+    Args:
+        torques: derivatives of the torques by the state (nv, n).
+        rates: derivatives of the rates of z by the state (nz, n).
+        turn: rates of the coordinates for each velocity (nv, nv).
+        response: of the acceleration to forces, velocities and positions (3, nv, nv).
+        base: coordinates whose rates are no velocities, the first ones.
+    """
+    nv, n = torques.shape
+    matrix = np.zeros((n, n))
+    matrix[nv : 2 * nv] = response[0] @ torques
+    matrix[2 * nv :] = rates
+    # Positions are moved along velocities: response[2] with the inverse of turn.
+    factors = turn[:base, :base].T.copy()
+    order = np.empty(base, np.int64)
+    regular = lu_factor(factors, order)
+    row = np.empty(base)
+    for i in range(nv):
+        if regular:
+            row[:] = response[2, i, :base]
+            lu_solve(factors, order, row)
+            matrix[nv + i, :base] += row
+        for j in range(nv):
+            matrix[i, nv + j] = turn[i, j]
+            matrix[nv + i, nv + j] += response[1, i, j]
+            if j >= base:
+                matrix[nv + i, j] += response[2, i, j]
+    return matrix
+
+
+_BASE = 6
+"""Velocities of a free base, the first ones: others are rates of coordinates."""
+_DIFFERENCE = 1e-7
+"""Difference for the derivatives of the actuation [m, rad, m/s, rad/s, s]."""
+
+
+class LoadSlopes:
+    """Derivatives of what acts, by state and time; by differences.
+
+    Args:
+        loads: what acts.
+
+    Attributes:
+        torques: of the torques by the state y (nv, n).
+        rates: of the rates of z by the state y (nz, n).
+        by_time: of the torques by time (nv,).
+    """
+
+    def __init__(
+        self, loads: AppliedLoads, chart: Chart, t: float, y: np.ndarray, nv: int
+    ) -> None:
+        """At a time and a state."""
+        n = len(y)
+        self._loads, self._chart, self._nv = loads, chart, nv
+        self._now, rates = self._at(t, y)
+        self.torques, self.rates = np.zeros((nv, n)), np.zeros((n - 2 * nv, n))
+        later, _ = self._at(t + _DIFFERENCE, y)
+        self.by_time = (later - self._now) / _DIFFERENCE
+        if loads.actuation.decoupled:
+            for block in (0, nv):
+                moved = y.copy()
+                moved[block : block + nv] += _DIFFERENCE
+                slopes = (self._at(t, moved)[0] - self._now) / _DIFFERENCE
+                self.torques[np.arange(nv), np.arange(block, block + nv)] = slopes
+            return
+        for j in range(n):
+            moved = y.copy()
+            moved[j] += _DIFFERENCE
+            torques, moved_rates = self._at(t, moved)
+            self.torques[:, j] = (torques - self._now) / _DIFFERENCE
+            self.rates[:, j] = (moved_rates - rates) / _DIFFERENCE
+
+    def _at(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nv = self._nv
+        q = self._chart.configuration(y[:nv])
+        loads = self._loads.at(t, q, y[nv : 2 * nv], y[2 * nv :])
+        return loads.torques, loads.rates
+
+
+def chart_matrix(chart: Chart, x: np.ndarray) -> np.ndarray:
+    """Rates of the coordinates for each velocity (nv, nv)."""
+    matrix = np.eye(len(x))
+    none = np.zeros(len(x))
+    for j in range(min(len(x), _BASE)):
+        velocity = none.copy()
+        velocity[j] = 1.0
+        matrix[:, j] = chart.rates(x, velocity)
+    return matrix
+
+
+def stiff_derivatives(
+    slopes: LoadSlopes, turn: np.ndarray, response: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of the rates of coordinates, velocity and z by these, and by time.
+
+    Of the actuation, of friction that follows velocity, and of what pulls drift back;
+    left out is how inertia, gravity and contact points change with the posture.
+
+    Args:
+        slopes: of the actuation.
+        turn: rates of the coordinates for each velocity (nv, nv).
+        response: of the acceleration to forces, velocities and positions, by
+            :func:`~humans_sim.dynamics.event_driven.creep_kernels.creeping_response`.
+    """
+    nv, n = slopes.torques.shape
+    matrix = assemble_derivatives(
+        slopes.torques, slopes.rates, turn, response, min(nv, _BASE)
+    )
+    by_time = np.zeros(n)
+    by_time[nv : 2 * nv] = response[0] @ slopes.by_time
+    return matrix, by_time

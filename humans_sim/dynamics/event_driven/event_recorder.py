@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.dynamics.event_driven.contact_modes import ContactModes
-from humans_sim.dynamics.event_driven.smooth_motion import Evaluation, SmoothMotion
-from humans_sim.dynamics.state import State
-from humans_sim.dynamics.step_failures import FAILURES, typed_failures
-from humans_sim.dynamics.system import System
-from humans_sim.results import events as kinds
+from humans_sim.dynamics.event_driven.smooth_motion import (
+    ContactModes,
+    Evaluation,
+    SmoothMotion,
+)
+from humans_sim.dynamics.stepper import FAILURES, typed_failures
+from humans_sim.dynamics.system import State, System
+from humans_sim.results import records as kinds
 from humans_sim.results.event_states import MOST, TOUCH_WIDTH, EventState, touch_row
 
 _KINDS = {

@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding the first event inside a step that was made."""
+"""Finding the first event inside a step that was made.
+
+Which gaps may have closed in a step, by its two ends.
+
+Closed contacts on terrain that come to another face, edge or corner of it.
+
+There the normal turns, or its curvature jumps: an event, at which contacts are decided
+anew. A point that slides over a convex edge flies from there, one that slides into a
+valley hits its other side, a ball rolls from a face onto an edge.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +18,118 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.problem.modes import SLIDE
-from humans_sim.core.roots import beyond, first_root, lowest
+from humans_sim.contact.geometry.terrain import FurtherContact, TriangleMesh
+from humans_sim.contact.problem.law import SLIDE
+from humans_sim.core.kernels import kernel
+from humans_sim.core.roots import beyond, first_root, lowest, may_dip
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
-from humans_sim.dynamics.event_driven.facet_changes import FacetChanges
-from humans_sim.dynamics.event_driven.gap_kernels import ROOM, screen_gaps
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
+from humans_sim.dynamics.event_driven.model_rates import SLOW
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import (
     FORCE,
     Evaluation,
     SmoothMotion,
 )
-from humans_sim.dynamics.state import State
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.system import State, System
+
+Facets = tuple[tuple[int, int, int], ...]
+"""Point, mesh and feature of each closed contact on terrain, sorted."""
+
+
+class FacetChanges:
+    """Compares what closed contacts touch at the two ends of a step.
+
+    The contacts of one point with one mesh are compared together: in a valley the first
+    and the second change places by a rounding error, and nothing happens.
+
+    Args:
+        system: what moves.
+    """
+
+    def __init__(self, system: System) -> None:
+        """Note which solids are of one mesh."""
+        self._system: ModelSystem | None = None
+        self._which = np.zeros(0, dtype=np.int64)
+        self._start: Facets = ()
+        if not isinstance(system, ModelSystem):
+            return
+        mesh, meshes = -1, []
+        for solid in system.ground.solids:
+            mesh += isinstance(solid, TriangleMesh)
+            of_mesh = isinstance(solid, TriangleMesh | FurtherContact)
+            meshes.append(mesh if of_mesh else -1)
+        if mesh >= 0:
+            self._system = system
+            self._meshes = np.array(meshes)
+
+    def begin(self, q: np.ndarray, which: np.ndarray) -> None:
+        """Watch closed contacts from a configuration on.
+
+        Args:
+            q: configuration.
+            which: closed contacts (indices).
+        """
+        if self._system is None:
+            return
+        points = which[which < len(self._system.contact_points) * len(self._meshes)]
+        self._which = points[self._meshes[points % len(self._meshes)] >= 0]
+        self._start = self._facets(q)
+
+    def changed(self, q: np.ndarray) -> bool:
+        """Whether a closed contact touches something else than at the start."""
+        return bool(self._which.size) and self._facets(q) != self._start
+
+    def _facets(self, q: np.ndarray) -> Facets:
+        if self._system is None or not self._which.size:
+            return ()
+        features = self._system.surface_features(q, self._which)
+        points, solids = np.divmod(self._which, len(self._meshes))
+        rows = zip(points, self._meshes[solids], features, strict=True)
+        return tuple(sorted((int(p), int(m), int(f)) for p, m, f in rows))
+
+
+ROOM = 1e-11
+"""What the gap of a contact that was touching may be inside before it closes again."""
+
+
+@kernel
+def screen_gaps(closed, start, end, duration):
+    """Compare the two ends of a step.
+
+    Args:
+        closed: contacts that are closed (k,); they are left out.
+        start: gaps (nc,) and their rates (nc,).
+        end: the same at the end.
+        duration: of the step [s].
+
+    Returns:
+        for all contacts, by how much a gap may be below zero; whether it is below at
+        the end; whether it is and began by opening; whether it may have been below in
+        between; and whether any of these is so.
+    """
+    gap, rate = start
+    count = gap.shape[0]
+    is_open = np.ones(count, np.bool_)
+    for c in closed:
+        is_open[c] = False
+    room, low = np.zeros(count), np.empty(count)
+    closes, leaves = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    some = False
+    for c in range(count):
+        low[c] = max(gap[c], 0.0)
+        if not (gap[c] > ROOM or rate[c] > SPEED):
+            room[c] = ROOM - min(gap[c], 0.0)
+        closes[c] = is_open[c] and end[0][c] + room[c] < 0.0
+        leaves[c] = closes[c] and gap[c] <= ROOM and rate[c] > SPEED
+    dips = may_dip(low, rate, end[0], end[1], duration)
+    for c in range(count):
+        dips[c] = dips[c] and is_open[c] and not closes[c]
+        some = some or closes[c] or dips[c]
+    return room, closes, leaves, dips, some
+
 
 _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""

@@ -30,24 +30,27 @@ import numpy as np
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
-from humans_sim.dynamics.control_clock import ControlClock
+from humans_sim.dynamics.controller import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
 from humans_sim.dynamics.event_driven.event_recorder import (
     EventRecorder,
     contact_forces,
 )
 from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventSearch
-from humans_sim.dynamics.event_driven.hand_over import HandOver
+from humans_sim.dynamics.event_driven.hand_over import HandOver, WorkBudget
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
-from humans_sim.dynamics.event_driven.work_budget import WorkBudget
 from humans_sim.dynamics.integrators import IMPLICIT
-from humans_sim.dynamics.state import State
-from humans_sim.dynamics.step_failures import FAILURES, typed_failures
-from humans_sim.dynamics.stepper import ActuationError, Options, Stepper
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.stepper import (
+    FAILURES,
+    ActuationError,
+    Options,
+    Stepper,
+    typed_failures,
+)
+from humans_sim.dynamics.system import State, System
 from humans_sim.results.event_states import EventState
-from humans_sim.results.sample import Sample
+from humans_sim.results.records import Sample
 
 _SHORTER_STEPS = 12
 """How often a step is made shorter that leads where there are no equations."""

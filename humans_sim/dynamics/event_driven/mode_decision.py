@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.contact.problem.contact_problem import solve_contact
-from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+from humans_sim.contact.problem.law import OPEN, SLIDE, STICK
 from humans_sim.core.constants import GRAVITY
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
-from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.dynamics.system import Terms
+from humans_sim.dynamics.system import State, Terms
 
 SPEED = 1e-8
 """Speed below which a contact is at rest [m/s, rad/s]."""

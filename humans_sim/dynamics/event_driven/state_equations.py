@@ -23,12 +23,12 @@ import math
 
 import numpy as np
 
-from humans_sim.contact.problem.modes import SLIDE
+from humans_sim.contact.problem.law import SLIDE
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE
-from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import Stepper
+from humans_sim.dynamics.system import State
 
 _CLOSED_BELOW = 1e-11
 """How deep an open contact goes before that is an event [m, rad]: one that has just

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.bodies.integrators import STEPS
+from humans_sim.bodies.motion import STEPS
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.dynamics.state import State
+from humans_sim.dynamics.system import State
 
 LoadsAt = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 """Generalised forces of everything but contacts and gravity (nv,)."""
@@ -57,7 +57,7 @@ class FlyingScene(SceneSystem):
     Args:
         bodies: free ones.
         ground: a floor unless given.
-        flight: name of the integrator, of :data:`humans_sim.bodies.integrators.STEPS`.
+        flight: name of the integrator, of :data:`humans_sim.bodies.motion.STEPS`.
         options: as of :class:`SceneSystem`.
 
     Raises:

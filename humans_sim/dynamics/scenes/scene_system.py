@@ -5,6 +5,9 @@ All of them stand in one tree of pinocchio's: the robot first, then a free flyer
 each body. So they share one mass matrix and one contact problem, and a robot can push a
 box. Made for the method ``time_stepping``: the accelerations of contacts between
 movers, which event-driven simulation needs, are not computed.
+
+A robot and free bodies in one tree of pinocchio's. Local coordinates of a scene: the
+robot's, then those of each free body.
 """
 
 from __future__ import annotations
@@ -18,21 +21,18 @@ import pinocchio as pin
 
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
-from humans_sim.contact.geometry.box_pairs import CHOICE, SLOTS
+from humans_sim.contact.geometry.convex_pairs import BOX_SLOTS, CHOICE
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
-from humans_sim.dynamics.bounded_rows import BoundedRows
 from humans_sim.dynamics.contact_kernels import add_diagonal
-from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.joints import BoundedRows, JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs, own_links
-from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scene_record import touching_record
+from humans_sim.dynamics.model_system import ModelSystem, touching_record
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
-from humans_sim.dynamics.scenes.scene_chart import SceneChart
-from humans_sim.dynamics.scenes.scene_contacts import SceneContacts
-from humans_sim.dynamics.scenes.scene_kernels import (
+from humans_sim.dynamics.scenes.scene_contacts import (
+    SceneContacts,
     SceneGeometry,
     SceneMotion,
     closing,
@@ -42,11 +42,88 @@ from humans_sim.dynamics.scenes.scene_kernels import (
     scene_rows,
     world_solids,
 )
-from humans_sim.dynamics.scenes.scene_tree import scene_tree
 from humans_sim.dynamics.self_contacts import SelfContacts, moved_velocities
-from humans_sim.dynamics.system import TIME_STEPPING, Terms
+from humans_sim.dynamics.system import TIME_STEPPING, Chart, FreeBaseChart, Terms
 from humans_sim.models import Model
 from humans_sim.results.record import model_and_ground
+
+
+def scene_tree(
+    bodies: Sequence[SceneBody], robot: Model | None
+) -> tuple[pin.Model, int]:
+    """One tree of everything, and the joint of the first body."""
+    tree = pin.Model() if robot is None else pin.Model(robot.pin)
+    first = tree.njoints
+    for body in bodies:
+        # Velocities of the centres in the world's frame: a free flyer has them in its
+        # own, where a step would not keep the momentum of a body that spins.
+        free = pin.JointModelComposite(2)
+        free.addJoint(pin.JointModelTranslation())
+        free.addJoint(pin.JointModelSpherical())
+        joint = tree.addJoint(0, free, pin.SE3.Identity(), f"body_{body.name}")
+        mass = body.properties
+        inertia = pin.Inertia(mass.mass, np.zeros(3), mass.inertia)
+        tree.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
+    return tree, first
+
+
+class BodyChart(FreeBaseChart):
+    """Coordinates of a free body whose velocity is expressed in the world's frame."""
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x; only the spin is in the body's frame."""
+        rates = super().rates(x, v)
+        rates[:3] = v[:3]
+        return rates
+
+
+class SceneChart:
+    """Charts of free bases one after the other."""
+
+    def __init__(self, centre: np.ndarray, robot: int, bodies: int) -> None:
+        """Coordinates around a configuration.
+
+        Args:
+            centre: of the whole scene.
+            robot: coordinates of the robot; 0: there is none.
+            bodies: how many there are.
+        """
+        cuts = [robot] if robot else []
+        cuts += [robot + 7 * (k + 1) for k in range(bodies)]
+        starts = [0, *cuts[:-1]]
+        kinds = [FreeBaseChart] if robot else []
+        kinds += [BodyChart] * bodies
+        self._charts: list[Chart] = [
+            kind(centre[a:b]) for kind, a, b in zip(kinds, starts, cuts, strict=True)
+        ]
+        sizes = [b - a - 1 for a, b in zip(starts, cuts, strict=True)]
+        ends = np.cumsum(sizes)
+        self._parts = [
+            slice(int(e - n), int(e)) for n, e in zip(sizes, ends, strict=True)
+        ]
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """The configuration at x."""
+        return np.concatenate(
+            [
+                c.configuration(x[p])
+                for c, p in zip(self._charts, self._parts, strict=True)
+            ]
+        )
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x at the velocity v."""
+        return np.concatenate(
+            [
+                c.rates(x[p], v[p])
+                for c, p in zip(self._charts, self._parts, strict=True)
+            ]
+        )
+
+    def worn(self, x: np.ndarray) -> bool:
+        """Whether anything has turned far from the centre's attitude."""
+        return any(c.worn(x[p]) for c, p in zip(self._charts, self._parts, strict=True))
+
 
 _BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -187,7 +264,7 @@ class SceneSystem:
         )
         count = len(known.box_pairs)
         self._choices = np.zeros((count, CHOICE), dtype=np.int64)
-        self._active = np.zeros((count, SLOTS), dtype=np.bool_)
+        self._active = np.zeros((count, BOX_SLOTS), dtype=np.bool_)
         self._chosen = False
 
     def _set_dissipation(self, given: JointDissipation | None) -> None:

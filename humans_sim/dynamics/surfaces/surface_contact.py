@@ -9,7 +9,7 @@ relative to body 1 at its point and the difference w of the spins,
    \dot n = \omega_1 \times n + K_1 u_1 .
 
 At zero gap these are the equations of a contact joint
-(:mod:`~humans_sim.contact.joint.contact_speeds`). Bodies accelerate at the point that
+(:mod:`~humans_sim.contact.joint.nearest`). Bodies accelerate at the point that
 moves by their own acceleration there and by :math:`\omega_i \times u_i`: that is what
 the curvature of a rolling body adds to the equations of a contact.
 """
@@ -23,17 +23,16 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.contact.joint.contact_errors import SurfaceError
-from humans_sim.contact.joint.contact_speeds import curvature_matrix
 from humans_sim.contact.joint.nearest import (
     Nearest,
+    curvature_matrix,
     nearest,
     nearest_from,
     nearest_of_cores,
     nearest_to_plane,
 )
 from humans_sim.contact.joint.surface_shapes import Plane
-from humans_sim.contact.joint.surfaces import Surface, cross
+from humans_sim.contact.joint.surfaces import Surface, SurfaceError, cross
 from humans_sim.core.errors import ParameterError
 
 WORLD = "world"

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mechanism whose bodies touch with smooth surfaces, as the dynamics sees it."""
+r"""A mechanism whose bodies touch with smooth surfaces, as the dynamics sees it.
+
+Local coordinates of any tree of pinocchio's.
+
+Springs and dampers at the joints of a tree.
+
+The potential of the springs is :math:`\tfrac12 d^T K d` with the difference d of the
+configuration from the rest: the vector of the rotation at a ball joint. Their force is
+its exact gradient.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +21,6 @@ import pinocchio as pin
 
 from humans_sim.contact.joint.surfaces import cross
 from humans_sim.core.errors import ConfigurationError, ParameterError
-from humans_sim.dynamics.surfaces.joint_springs import JointSprings
 from humans_sim.dynamics.surfaces.surface_contact import (
     WORLD,
     NearestPoints,
@@ -20,10 +29,66 @@ from humans_sim.dynamics.surfaces.surface_contact import (
     pair_motion,
     running_speeds,
 )
-from humans_sim.dynamics.surfaces.tree_chart import TreeChart
 from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, TIME_STEPPING, Terms
-from humans_sim.results.body_poses import joint_records
-from humans_sim.results.contact_table import POINT, ContactTable
+from humans_sim.results.records import POINT, ContactTable
+from humans_sim.results.run import joint_records
+
+
+@dataclass(frozen=True, eq=False)
+class JointSprings:
+    """A spring and a damper for each velocity.
+
+    Attributes:
+        stiffness: (nv,) [N m/rad or N/m].
+        damping: (nv,) [N m s/rad or N s/m].
+        rest: configuration in which no spring pulls (nq,).
+    """
+
+    stiffness: np.ndarray
+    damping: np.ndarray
+    rest: np.ndarray
+
+    def force(self, tree: pin.Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Generalised force (nv,)."""
+        bent = pin.difference(tree, self.rest, q)
+        turned = pin.dDifference(tree, self.rest, q, pin.ARG1)
+        return np.asarray(-turned.T @ (self.stiffness * bent) - self.damping * v)
+
+    def energy(self, tree: pin.Model, q: np.ndarray) -> float:
+        """Potential energy [J]."""
+        bent = pin.difference(tree, self.rest, q)
+        return 0.5 * float(bent @ (self.stiffness * bent))
+
+
+_WORN = 1.0
+"""Rotation from the centre beyond which a new centre is wanted [rad]."""
+
+
+class TreeChart:
+    """Coordinates x around a centre: the exponential map of each joint."""
+
+    def __init__(self, tree: pin.Model, centre: np.ndarray) -> None:
+        """Coordinates around a configuration of a tree."""
+        self._tree = tree
+        self._centre = pin.normalize(tree, np.array(centre, dtype=float))
+        # A quaternion has one number more than its velocity has.
+        self._turns = tree.nq > tree.nv
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """The configuration at x."""
+        return np.asarray(pin.integrate(self._tree, self._centre, x))
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x at the velocity v."""
+        if not self._turns:
+            return v
+        moved = pin.dIntegrate(self._tree, self._centre, x, pin.ARG1)
+        return np.asarray(np.linalg.solve(moved, v))
+
+    def worn(self, x: np.ndarray) -> bool:
+        """Whether a coordinate is far from the centre; a rotation may be."""
+        return self._turns and float(np.abs(x).max()) > _WORN
+
 
 _UNIT = 1e-6
 """How far a quaternion may be from unit length."""

@@ -16,7 +16,7 @@ import numpy as np
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups, solve_bounded
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import add_diagonal
-from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
     SINGULAR,
@@ -27,7 +27,7 @@ from humans_sim.dynamics.time_stepping.impulses import (
     step_end,
     take_step,
 )
-from humans_sim.results.contact_table import ContactTable
+from humans_sim.results.records import ContactTable
 
 
 @runtime_checkable

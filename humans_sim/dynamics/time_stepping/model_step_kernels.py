@@ -3,6 +3,12 @@
 
 Poses, mass matrix and bias come from a table of links, contacts from the kernels that
 both methods share, impulses and shifts from those of any system's step.
+
+Which points of a model a time step can bring to the ground.
+
+A body has a hundred points that may touch and stands on eight of them. A ball around
+all points of a link bounds their gaps from below; a step leaves out the links whose
+balls stay clear of the scene.
 """
 
 from __future__ import annotations
@@ -12,39 +18,35 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.core.kernels import kernel
-from humans_sim.dynamics.chart import (
-    free_base_configuration,
-    free_base_rates,
-    normalise_quaternion,
-)
 from humans_sim.dynamics.contact_kernels import (
     closing_contacts,
     contact_rows,
+    link_gaps,
+    link_speeds,
     lock,
     point_gap_rates,
     point_gaps,
 )
-from humans_sim.dynamics.time_stepping.energy_balance import (
-    IMPROVED,
-    REPEATED,
-    energy_error,
-    energy_scale,
-    without_excess,
+from humans_sim.dynamics.system import (
+    free_base_configuration,
+    free_base_rates,
+    normalise_quaternion,
 )
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
+    IMPROVED,
+    REPEATED,
     SETTLED,
     SINGULAR,
     closing_shift,
+    energy_error,
+    energy_scale,
     factor_of,
     finish_step,
     free_motion,
     spread_of,
     unsettled,
-)
-from humans_sim.dynamics.time_stepping.near_contacts import (
-    contacts_of_points,
-    near_points,
+    without_excess,
 )
 from humans_sim.dynamics.tree_kernels import (
     TreeState,
@@ -61,6 +63,60 @@ from humans_sim.dynamics.tree_kernels import (
     write_motions,
     write_poses,
 )
+
+_CLEAR = 5e-3
+"""Distance beyond what a link travels that an impact in the step may add [m]."""
+_AHEAD = 3.0
+"""How many times the way at the link's present speed is looked ahead."""
+
+
+@kernel
+def near_points(still, motions, h):
+    """Points whose links may touch in a step, and lower bounds of the others' gaps.
+
+    Args:
+        still: fields of a :class:`~humans_sim.dynamics.contact_kernels.ContactGeometry`
+            with the poses of the links, as a plain tuple.
+        motions: velocities of the links in their own frames (m, 2, 6).
+        h: length of the step [s].
+
+    Returns:
+        indices of the points (k,), and the bound of every point (n,) [m].
+    """
+    row, gaps, speeds = still[1], link_gaps(still), link_speeds(still, motions)
+    n, links = row.shape[0], gaps.shape[0]
+    bound = np.full(links, np.inf)
+    for k in range(links):
+        for s in range(gaps.shape[1]):
+            bound[k] = min(bound[k], gaps[k, s])
+    which, least, count = np.empty(n, np.int64), np.empty(n), 0
+    for p in range(n):
+        k = row[p]
+        least[p] = bound[k]
+        if not bound[k] > _CLEAR + _AHEAD * h * speeds[k]:
+            which[count] = p
+            count += 1
+    return which[:count], least
+
+
+@kernel
+def contacts_of_points(points, every, solids, limits):
+    """Contacts of some points, then of all limits, among all contacts (indices).
+
+    Args:
+        points: indices of points (k,).
+        every: how many points there are.
+        solids: how many solids.
+        limits: how many joint limits.
+    """
+    which = np.empty(points.shape[0] * solids + limits, np.int64)
+    for k in range(points.shape[0]):
+        for s in range(solids):
+            which[k * solids + s] = points[k] * solids + s
+    for k in range(limits):
+        which[points.shape[0] * solids + k] = every * solids + k
+    return which
+
 
 DONE, ELSEWHERE = 0, 1
 """A step was made; or it is to be made through the functions of the system, which have
@@ -224,7 +280,7 @@ def model_step(tree, geometry, start, applied, h, energies):
 
     Returns:
         DONE or ELSEWHERE; then what a
-        :class:`~humans_sim.dynamics.time_stepping.step_result.StepResult` has.
+        :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has.
     """
     moving, links, restitution, tangents, friction = geometry
     poses, motions = moving[0][2], moving[1]

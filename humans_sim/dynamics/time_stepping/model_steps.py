@@ -1,23 +1,159 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time steps of models in compiled calls: one, or all up to the next command."""
+"""Time steps of models in compiled calls: one, or all up to the next command.
+
+Many time steps of a model in one compiled call.
+
+Between two commands nothing but drives acts on a model. Its steps then need nothing
+from outside, and what a call costs is paid once for all of them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.dynamics.drive_kernels import DriveTable
+from humans_sim.core.kernels import kernel
+from humans_sim.dynamics.actuation_interface import DriveTable, table_torques
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.self_contact_kernels import none_due
 from humans_sim.dynamics.system import System
+from humans_sim.dynamics.time_stepping.impulses import HALVED
 from humans_sim.dynamics.time_stepping.model_step_kernels import (
+    DONE,
     StepGeometry,
     model_energies,
     model_step,
 )
-from humans_sim.dynamics.time_stepping.step_series_kernels import model_series
 from humans_sim.dynamics.tree_kernels import TreeTable
-from humans_sim.results.contact_table import LINK
+from humans_sim.results.records import LINK
+
+REACHED, ONE_STEP, LINKS = 0, 1, 2
+"""How a series ends: it can go on or is done; the next step is to be made by itself;
+before it the distances of links are to be computed."""
+ROUNDING = 1e-9
+"""Share of a step that counts as no time at all."""
+_MOST_STEPS = 1000
+"""Steps after which a call returns, so that a run can be interrupted."""
+
+
+class SeriesStart(NamedTuple):
+    """Where a series of steps begins.
+
+    Attributes:
+        at: fields of a
+            :class:`~humans_sim.dynamics.time_stepping.model_step_kernels.StepStart`.
+        gaps: of all contacts (nc,) [m, rad].
+        energies: kinetic and potential energy, and the excess left by the steps before
+            [J].
+        totals: largest error of a step's energy so far, relative, and energy taken out
+            of velocities so far [J].
+    """
+
+    at: tuple[np.ndarray, ...]
+    gaps: np.ndarray
+    energies: tuple[float, float, float]
+    totals: tuple[float, float]
+
+
+class SeriesLinks(NamedTuple):
+    """What says whether links of a model can touch each other.
+
+    Attributes:
+        bounds: fields of a :class:`~humans_sim.dynamics.self_contact_kernels.\
+PairBounds`; without pairs where no links can touch.
+        poses: of all joints, is filled (n, 12).
+        at: joint angles at which the links were looked at last; written (njoints,).
+        ahead: how many times half a step is looked ahead.
+    """
+
+    bounds: tuple[np.ndarray, ...]
+    poses: np.ndarray
+    at: np.ndarray
+    ahead: float
+
+
+@kernel
+def next_length(left, length):
+    """Length of the next step [s], where ``left`` is to go until something is due.
+
+    Equal steps, so that a run does not depend on how it is cut to pieces; the last one
+    before something is due is stretched or cut.
+    """
+    return left if left < 1.5 * length else length
+
+
+@kernel
+def model_series(tree, geometry, links, drives, start, clock):
+    """Make steps until something is due, or until one needs more than this kernel.
+
+    Args:
+        tree: fields of a :class:`TreeTable`, as a plain tuple, like all others.
+        geometry: fields of a
+            :class:`~humans_sim.dynamics.time_stepping.model_step_kernels.StepGeometry`.
+        links: fields of a :class:`SeriesLinks`.
+        drives: fields of a
+            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
+        start: fields of a :class:`SeriesStart`.
+        clock: time now, time at which something is due, length of a step [s], and
+            whether links are known to be apart in the first step.
+
+    Returns:
+        how it ends; the number of steps; the time reached [s]; where that is, as
+        ``start``; mode changes, a row each: time [s], contact, mode before and after.
+    """
+    at, gaps, energies, totals = start
+    # Copies: their types are those of what a step returns.
+    q, v, acceleration = at[0].copy(), at[1].copy(), at[2].copy()
+    forces, mode, gaps = at[3].copy(), at[4].copy(), gaps.copy()
+    bounds, poses, seen, ahead = links
+    t, due, length, apart = clock
+    worst, taken = totals
+    locked = TreeTable(*tree).locked
+    nc, pairs = mode.shape[0], bounds[0].shape[0]
+    changes, count = np.empty((2 * nc + 64, 4)), 0
+    steps, ending = 0, REACHED
+    while t < due and steps < _MOST_STEPS and count + nc <= changes.shape[0]:
+        left = due - t
+        if left <= ROUNDING * length:
+            # Two events at what is meant as one time: no step could be that short.
+            t = due
+            break
+        h = next_length(left, length)
+        if pairs and not (apart and steps == 0):
+            if not none_due(tree, q, v, ahead * (0.5 * h), bounds, poses):
+                ending = LINKS
+                break
+            for j in range(seen.shape[0]):
+                seen[j] = q[7 + j]
+        applied = table_torques(drives, locked, t, q, v)
+        step = model_step(
+            tree,
+            geometry,
+            (q, v, acceleration, forces, mode),
+            applied,
+            h,
+            energies,
+        )
+        if step[0] != DONE or (step[8] > HALVED and not step[11]):
+            ending = ONE_STEP
+            break
+        steps += 1
+        t += h
+        q, v, gaps, forces, acceleration = step[1], step[2], step[3], step[5], step[7]
+        energies = (step[6][0], step[6][1], step[10])
+        worst, taken = max(worst, step[8]), taken + step[9]
+        if step[12]:
+            for c in range(nc):
+                if step[4][c] != mode[c]:
+                    changes[count, 0], changes[count, 1] = t, c
+                    changes[count, 2], changes[count, 3] = mode[c], step[4][c]
+                    count += 1
+            mode = step[4]
+        if due - t <= ROUNDING * length:
+            t = due
+    end = (q, v, acceleration, forces, mode), gaps, energies, (worst, taken)
+    return ending, steps, t, end, changes[:count]
 
 
 class ModelSteps:

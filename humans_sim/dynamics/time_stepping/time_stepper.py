@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.control_clock import ControlClock
+from humans_sim.dynamics.controller import ControlClock
 from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import System
-from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
-from humans_sim.dynamics.time_stepping.step_series_kernels import ROUNDING, next_length
-from humans_sim.results.sample import Sample
+from humans_sim.dynamics.time_stepping.model_steps import ROUNDING, next_length
+from humans_sim.dynamics.time_stepping.step import ImpulseSteps
+from humans_sim.results.records import Sample
 
 _Measured = tuple[np.ndarray, tuple[float, float]]
 

@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths that a robot is led along: trajectories, motions, the path home."""
+"""Paths that a robot is led along: trajectories, motions, the path home.
+
+A robot led along a path in real time, by the thread that waits for it. Whether a robot
+can play a motion: looked at before anything moves.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.control.trajectories.joint_path import JointPath, Progress
 from humans_sim.control.trajectories.joint_trajectory import (
     JointLimits,
+    JointPath,
     JointTrajectory,
+    Progress,
     TrajectoryRules,
     Waypoint,
 )
 from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.kondo.driver.board import MOVABLE, RobotState
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import MOVABLE, RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.driver.safety import JointCommandError
+from humans_sim.kondo.driver.self_collision import check_clear
 from humans_sim.kondo.motion.motion_file import KondoMotion
 from humans_sim.kondo.motion.player import MotionPlayer
 from humans_sim.models import Model
@@ -211,3 +220,175 @@ class PathFollower:
         points, end = self._robot.set_points(), path.angles(path.duration)
         there = all(abs(points.get(k, v) - v) <= _THERE for k, v in end.items())
         return there or t > path.duration + _LATE
+
+
+PERIOD = 0.02
+"""Time between two commands [s]."""
+_SETTLE = 10.0
+"""Longest wait for joints that were bent out of their ranges [s]."""
+
+
+class StreamError(HumansError, RuntimeError):
+    """The robot does not follow its path any more."""
+
+
+class Streamed(NamedTuple):
+    """How a path was kept.
+
+    Attributes:
+        commands: that were given.
+        late: how late the latest of them was [s].
+    """
+
+    commands: int
+    late: float
+
+
+class Rest:
+    """What is left of a path from a time on."""
+
+    def __init__(self, path: JointPath, begin: float) -> None:
+        """Leave out the beginning.
+
+        Args:
+            path: the whole.
+            begin: time of it that is the first now [s].
+        """
+        self._path, self._begin = path, begin
+
+    @property
+    def duration(self) -> float:
+        """From there to the end [s]."""
+        return max(self._path.duration - self._begin, 0.0)
+
+    def angles(self, t: float) -> dict[str, float]:
+        """Where the joints shall be [rad]."""
+        return self._path.angles(self._begin + max(t, 0.0))
+
+
+def energise(robot: KondoRobot) -> dict[str, float]:
+    """Let the servos hold where they are; the set points [rad].
+
+    A joint that was bent out of its range is first led back into it, slowly.
+
+    Raises:
+        LinkError: the boards do not answer.
+        BoardError: what they report cannot be.
+        StreamError: the joints did not come back, or the robot was lost.
+    """
+    robot.energise()
+    end = time.monotonic() + _SETTLE
+    while time.monotonic() < end:
+        if robot.state != RobotState.HOLDING:
+            raise StreamError(_why(robot))
+        present = robot.set_points()
+        try:
+            robot.check(present)
+        except JointCommandError:
+            time.sleep(PERIOD)
+            continue
+        return present
+    raise StreamError("joints that are out of their ranges do not come back")
+
+
+def stream(
+    robot: KondoRobot,
+    path: JointPath,
+    name: str,
+    watch: Callable[[float, float], None] | None = None,
+    period: float = PERIOD,
+) -> Streamed:
+    """Lead an energised robot along a path that begins where it is, to its end.
+
+    Args:
+        robot: holds, or follows.
+        path: where the joints shall be.
+        name: of the path.
+        watch: is called with the time of the path, and its duration [s].
+        period: between two commands [s].
+
+    Raises:
+        ParameterError: the period is none.
+        RobotStateError: the robot is not energised.
+        JointCommandError: the path leaves the joints' ranges.
+        StreamError: the robot was stopped, held or lost on the way.
+    """
+    if not 1e-3 <= period <= 0.1:
+        raise ParameterError(f"period must be 0.001 to 0.1 s, not {period}")
+    follower = PathFollower(robot)
+    follower.begin(path, name)
+    due, commands, late = time.monotonic(), 0, 0.0
+    while (progress := follower.tick()) is Progress.RUNNING:
+        commands += 1
+        if watch is not None:
+            t = follower.time(time.monotonic()) or 0.0
+            watch(min(t, path.duration), path.duration)
+        due += period
+        left = due - time.monotonic()
+        late = max(late, -left)
+        if left > 0.0:
+            time.sleep(left)
+        else:
+            due -= left  # what is late once need not be late ever after
+    if progress is not Progress.ARRIVED:
+        raise StreamError(f"{name}: {follower.reason or _why(robot)}")
+    return Streamed(commands, late)
+
+
+def _why(robot: KondoRobot) -> str:
+    health = robot.health()
+    reason = f": {health.reason}" if health.reason else ""
+    return f"the robot is {health.state.value}{reason}"
+
+
+_SAME = 1e-9
+
+
+def check_motion(
+    model: Model, settings: RobotSettings, motion: KondoMotion, rate: float = 1.0
+) -> None:
+    """Refuse a motion that leaves the ranges or speeds of joints, or lets links touch.
+
+    Args:
+        model: of the robot.
+        settings: its channels and limits.
+        motion: what shall be played.
+        rate: speed relative to the recorded one.
+
+    Raises:
+        ParameterError: it does; the message names the pose, and what can be done.
+        SelfCollisionError: links touch; the message names them.
+    """
+    if not (math.isfinite(rate) and rate > 0.0):
+        raise ParameterError(f"rate must be above zero, not {rate}")
+    player = MotionPlayer(model, motion, settings.channels)
+    _check_speed(model, settings, motion, player, rate)
+    first = dict.fromkeys(settings.joint_names, 0.0)
+    first |= settings.channels.angles(motion.poses[0].channels)
+    check_clear(settings, MotionPath(model, settings, motion, first))
+
+
+def _check_speed(
+    model: Model,
+    settings: RobotSettings,
+    motion: KondoMotion,
+    player: MotionPlayer,
+    rate: float,
+) -> None:
+    spans = np.diff(player.times)
+    changes = np.degrees(np.abs(np.diff(player.angles, axis=0)))
+    moving = spans > _SAME
+    if not moving.any():
+        return
+    speeds = changes[moving] / spans[moving, np.newaxis]
+    k, joint = np.unravel_index(int(np.argmax(speeds)), speeds.shape)
+    fastest, limit = float(speeds[k, joint]), settings.limits.speed
+    if fastest * rate <= limit * (1.0 + _SAME):
+        return
+    pose = int(np.flatnonzero(moving)[k])
+    slower = math.floor(100.0 * limit / fastest) / 100.0
+    raise ParameterError(
+        f"{motion.name}: on the way to pose {pose}, {model.joint_names[joint]} turns "
+        f"with {fastest * rate:.0f} deg/s; the robot's limit is {limit:g}: play it "
+        f"with --rate {slower:g}, or with a slower speed step"
+    )

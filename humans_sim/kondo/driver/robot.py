@@ -22,26 +22,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from humans_sim.control.trajectories.joint_path import JointPath
+from humans_sim.control.trajectories.joint_trajectory import JointPath
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo.driver.board import BoardError, Boards, NotFreedError
-from humans_sim.kondo.driver.boards_thread import BoardsThread
-from humans_sim.kondo.driver.rcb1_boards import open_rcb1
-from humans_sim.kondo.driver.robot_health import (
+from humans_sim.kondo.driver.board import (
     ENERGISED,
     MOVABLE,
+    BoardError,
+    Boards,
     Health,
     Move,
+    NotFreedError,
     OnFault,
     Reading,
     RobotState,
     RobotStateError,
+    TakenRange,
 )
+from humans_sim.kondo.driver.boards_thread import BoardsThread
+from humans_sim.kondo.driver.rcb1_boards import open_rcb1
 from humans_sim.kondo.driver.robot_settings import RobotSettings
-from humans_sim.kondo.driver.safety import Guard, JointCommandError
+from humans_sim.kondo.driver.safety import Guard, JointCommandError, SetPointDelivery
 from humans_sim.kondo.driver.self_collision import SPACING, SelfCollisionCheck
-from humans_sim.kondo.driver.set_point_delivery import SetPointDelivery
-from humans_sim.kondo.driver.taken_range import TakenRange
 from humans_sim.kondo.driver.watchdog import PAUSE, Watchdog
 from humans_sim.kondo.protocol.link import NoAnswerError, PortError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.kondo.motion.channels import ChannelMap, channels_of, read_robot_file
-from humans_sim.kondo.protocol.frames import BOARDS, LOW, SPECIAL
+from humans_sim.kondo.protocol.rcb1 import BOARDS, LOW, SPECIAL
 from humans_sim.models.catalogue import model_name_in
 
 PROTOCOLS = ("rcb1",)

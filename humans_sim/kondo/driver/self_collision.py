@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.trajectories.joint_path import JointPath
+from humans_sim.control.trajectories.joint_trajectory import JointPath
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.driver.robot_settings import AllowedOverlap, RobotSettings
 from humans_sim.kondo.driver.safety import JointCommandError

@@ -4,27 +4,123 @@
 A program opens :attr:`Emulator.port` as it would the serial port. Answers come as late
 as the line's rate makes them: 115200 baud, ten bits a byte. Faults are injected on both
 ways; :meth:`Emulator.unplug` takes the port away.
+
+What can happen to bytes on a serial line, on purpose: for tests of drivers. Commands in
+a stream of bytes, as a board receives them.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import select
 import threading
 import time
 import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from humans_sim.core.arrays import NumbersInRange
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.command_stream import CommandStream
-from humans_sim.kondo.protocol.frames import BYTE, CHANNELS
-from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
+from humans_sim.kondo.protocol.rcb1 import BYTE, CHANNELS, FIRST_COMMAND, ProtocolError
+
+
+@dataclass(frozen=True)
+class LineFaults(NumbersInRange):
+    """How often a line fails.
+
+    Attributes:
+        lost: share of bytes that vanish.
+        corrupted: share of bytes that arrive as another one.
+        doubled: share of bytes that arrive twice.
+        late: share of replies that come after ``delay``.
+        delay: of late replies [s].
+        seed: of the chance.
+
+    Raises:
+        ParameterError: a share is not 0 to 1, or the delay not 0 to 60 s.
+    """
+
+    RANGES = {
+        **dict.fromkeys(("lost", "corrupted", "doubled", "late"), (0.0, 1.0)),
+        "delay": (0.0, 60.0),
+    }
+
+    lost: float = 0.0
+    corrupted: float = 0.0
+    doubled: float = 0.0
+    late: float = 0.0
+    delay: float = 0.05
+    seed: int = 0
+
+
+class FaultyLine:
+    """A line that fails by the seed: the same bytes fail in the same way."""
+
+    def __init__(self, faults: LineFaults) -> None:
+        """Begin with the seed."""
+        self.faults = faults
+        self._rng = random.Random(faults.seed)
+
+    def carry(self, data: bytes) -> bytes:
+        """The bytes as they arrive."""
+        out = bytearray()
+        for byte in data:
+            if self._rng.random() < self.faults.lost:
+                continue
+            if self._rng.random() < self.faults.corrupted:
+                byte ^= self._rng.randrange(1, 256)
+            out.append(byte)
+            if self._rng.random() < self.faults.doubled:
+                out.append(byte)
+        return bytes(out)
+
+    def delay(self) -> float:
+        """How much later than it should a reply comes [s]."""
+        return self.faults.delay if self._rng.random() < self.faults.late else 0.0
+
+
+class CommandStream:
+    """Commands in a stream of bytes, as a board hears them.
+
+    A command byte always begins a frame: one that was not whole is given up. Bytes
+    outside a frame, and frames that are none, are counted and left out.
+
+    Attributes:
+        lost: bytes that were no part of a command.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was heard yet."""
+        self._frame = bytearray()
+        self.lost = 0
+
+    def feed(self, data: bytes) -> list[rcb1.Command]:
+        """Commands that these bytes complete."""
+        commands = []
+        for byte in data:
+            if byte >= FIRST_COMMAND:
+                self.lost += len(self._frame)
+                self._frame.clear()
+            if not self._frame and byte not in rcb1.COMMANDS:
+                self.lost += 1
+                continue
+            self._frame.append(byte)
+            if len(self._frame) < rcb1.COMMANDS[self._frame[0]].size():
+                continue
+            try:
+                commands.append(rcb1.decode_command(bytes(self._frame)))
+            except ProtocolError:
+                self.lost += len(self._frame)
+            self._frame.clear()
+        return commands
+
 
 THINK = 0.0005
 """Time a board takes before it answers (assumed) [s]."""

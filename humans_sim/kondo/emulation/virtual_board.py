@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from humans_sim.core.constants import SPEED_STEPS
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import (
+from humans_sim.kondo.protocol.rcb1 import (
     BOARDS,
     CHANNELS,
     DEGREES,

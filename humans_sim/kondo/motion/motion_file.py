@@ -4,6 +4,8 @@
 A CSV file with the header ``position,speed,ch1,...,ch24``; one line a pose. Positions
 count from 0; speed steps are 0 (fast) to 7 (slow); a channel holds degrees, 0 to 180,
 or :data:`UNUSED`.
+
+Motions by name: those that come with the package, or files of one's own.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from humans_sim.core.errors import FileError
+from humans_sim.core.constants import SPEED_STEPS
+from humans_sim.core.errors import FileError, ParameterError
 from humans_sim.core.files import read_text, write_atomically
-from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.core.resources import resource
 
 CHANNELS = 24
 """Two RCB-1 boards of twelve."""
@@ -133,3 +136,21 @@ def write_motion(motion: KondoMotion, path: Path | str) -> Path:
         lines.append(",".join(map(str, (position, pose.speed, *pose.channels))))
     write_atomically(path, "\n".join(lines) + "\n")
     return path
+
+
+def load_motion(name: str) -> KondoMotion:
+    """A motion of ``config/motions`` by its name, or the path of a .csv file.
+
+    Raises:
+        ParameterError: no motion has that name.
+        MotionFileError: the file is no motion.
+    """
+    if Path(name).suffix == ".csv":
+        return read_motion(Path(name).expanduser())
+    known = sorted(path.stem for path in resource("config", "motions").glob("*.csv"))
+    if name not in known:
+        raise ParameterError(
+            f"no motion is called '{name}' (there are: {', '.join(known)}; or give the "
+            "path of a .csv file)"
+        )
+    return read_motion(resource("config", "motions", f"{name}.csv"))

@@ -23,10 +23,16 @@ from typing import Self
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import BYTE, ProtocolError
-from humans_sim.kondo.protocol.owed_replies import OwedReplies, board_of
-from humans_sim.kondo.protocol.reply_stream import Heard, ReplyStream
-from humans_sim.kondo.protocol.reply_timeout import GROWTH, LONGEST_WAIT, ReplyTimeout
+from humans_sim.kondo.protocol.rcb1 import BYTE, ProtocolError
+from humans_sim.kondo.protocol.replies import (
+    GROWTH,
+    LONGEST_WAIT,
+    Heard,
+    OwedReplies,
+    ReplyStream,
+    ReplyTimeout,
+    board_of,
+)
 from humans_sim.kondo.protocol.serial_port import LinkError, PortError, SerialPort
 
 __all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]

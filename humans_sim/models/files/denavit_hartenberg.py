@@ -7,20 +7,112 @@ Row k goes from frame ``ref`` to frame k: translation r and rotation alpha along
 A row that moves is written as in the manual's ``KinematicData.maple``, with its
 coordinate in theta or lambda (``theta: -pi/2-q4``), or by the keys ``joint`` and
 ``sense``: then it turns by theta + sense * q.
+
+Generalised coordinates in the rows of a table: ``0.903+q17``, ``-pi/2-q4``. A body of a
+model file, before it becomes links and joints. The HuMAnS vector of a table that does
+not list it: what its rows say of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from humans_sim.core.yaml_file import YamlValue
-from humans_sim.models.description import BASE_LINK, Inertial
-from humans_sim.models.files.coordinates import Coordinate, read_coordinate
-from humans_sim.models.files.shapes import read_shape
-from humans_sim.models.files.table_body import TableBody, turned_shape
+from humans_sim.models.description import (
+    BASE_LINK,
+    HumansLayout,
+    Inertial,
+    Shape,
+    read_shape,
+)
+
+_NAME = re.compile(r"\bq([0-9]{1,4})\b")
+_EXACT = 1e-12
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A coordinate of the HuMAnS vector, as a row uses it.
+
+    Attributes:
+        number: k of q_k, counted from 1.
+        sense: 1 or -1.
+        value: where it stands.
+    """
+
+    number: int
+    sense: float
+    value: YamlValue
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        return f"q{self.number}"
+
+
+def read_coordinate(
+    value: YamlValue, names: Mapping[str, float]
+) -> tuple[float, Coordinate | None]:
+    """An expression as a constant, plus or minus a coordinate where it has one.
+
+    Args:
+        value: the expression.
+        names: constants that it may use.
+
+    Raises:
+        ModelFileError: it is no expression, or depends on coordinates otherwise.
+    """
+    numbers = {int(digits) for digits in _NAME.findall(value.text())}
+    if not numbers:
+        return value.number(names), None
+    if len(numbers) > 1 or 0 in numbers:
+        raise value.error("a row has one coordinate at most: q1, q2, ...")
+    (number,) = numbers
+    at = [value.number({**names, f"q{number}": x}) for x in (0.0, 1.0, 2.0)]
+    slope = at[1] - at[0]
+    if abs(abs(slope) - 1.0) > _EXACT or abs(at[2] - at[1] - slope) > _EXACT:
+        raise value.error(f"a constant plus or minus q{number} is wanted")
+    return at[0], Coordinate(number, 1.0 if slope > 0 else -1.0, value)
+
+
+@dataclass(frozen=True)
+class TableBody:
+    """A body on HuMAnS axes, its frame parallel to the reference in the zero position.
+
+    Attributes:
+        name: of the link.
+        parent: name of the body it hangs on; empty for the base.
+        origin: joint centre in the parent's frame [m].
+        rotations: joints, the first rotation first, each with its axis.
+        frame_rotation: 3x3, from the axes of the file's frame to the reference axes.
+        inertial: mass properties, or None.
+        shapes: what is drawn.
+    """
+
+    name: str
+    parent: str
+    origin: np.ndarray
+    rotations: tuple[tuple[str, np.ndarray], ...]
+    frame_rotation: np.ndarray
+    inertial: Inertial | None
+    shapes: tuple[Shape, ...]
+
+
+def turned_shape(shape: Shape, rotation: np.ndarray) -> Shape:
+    """The shape on turned axes."""
+    return replaced_shape(shape, rotation @ shape.origin, rotation @ shape.rotation)
+
+
+def replaced_shape(shape: Shape, origin: np.ndarray, rotation: np.ndarray) -> Shape:
+    """The shape at another place."""
+    return Shape(
+        shape.kind, shape.size, origin, rotation, shape.material, shape.collides
+    )
+
 
 _PI = {"pi": np.pi, "Pi": np.pi}
 _KEYS = ("frame", "ref", "r", "lambda", "alpha", "theta")
@@ -197,3 +289,116 @@ def _body_above(frames: Mapping[int, DhFrame], frame: DhFrame) -> DhFrame:
     if above is None or above.body is None:
         raise frame.row.error("a body needs a parent frame with a body")
     return above
+
+
+_AXES = "xyz"
+BASE_ROTATION = "zyx"
+"""Order of the base's rotations where a file does not say it (manual, 2.1.1)."""
+
+
+def dh_layout(
+    table: YamlValue, frames: Mapping[int, DhFrame], bodies: Sequence[TableBody]
+) -> HumansLayout:
+    """Layout of a Denavit-Hartenberg table: joints by the numbers of coordinates.
+
+    Rows above the base either have no coordinate, and then the base rotates in the
+    order z, y, x; or they are the manual's six: three translations along the reference
+    axes, then three rotations about them.
+
+    Raises:
+        ModelFileError: numbers are missing or stand twice, or the base moves otherwise.
+    """
+    height = next(f.position[1] for f in frames.values() if f.body == BASE_LINK)
+    segments = tuple(body.name for body in bodies)
+    joint_of = {body.name: body.rotations[0][0] for body in bodies if body.rotations}
+    turning = [
+        (frame.turning, joint_of[frame.body])
+        for frame in frames.values()
+        if frame.turning is not None and frame.body in joint_of
+    ]
+    if not turning:
+        joints = tuple(joint_of.values())
+        return HumansLayout(joints, BASE_ROTATION, float(height), segments)
+    if len(turning) != len(joint_of):
+        raise table.error(
+            "some joints have a coordinate in theta and others the key 'sense': write "
+            "all of them one way"
+        )
+    names: list[str] = [""] * len(turning)
+    for coordinate, joint in turning:
+        place = coordinate.number - 1
+        if place >= len(names) or names[place]:
+            raise coordinate.value.error(
+                f"the {len(names)} joints have the coordinates q1 to q{len(names)}, "
+                f"each once, not {coordinate.name}"
+            )
+        names[place] = joint
+    rotation = _base_rotation(frames, len(names))
+    return HumansLayout(tuple(names), rotation, float(height), segments)
+
+
+def tree_layout(
+    bodies: Sequence[TableBody], lowest: float | None = None
+) -> HumansLayout:
+    """Layout of a tree: joints in the order of the file, the contacts on the ground.
+
+    Args:
+        bodies: of the tree.
+        lowest: height of the lowest contact point over the base's origin, in the zero
+            position; None where there is none [m].
+    """
+    joints = tuple(joint for body in bodies for joint, _ in body.rotations)
+    height = 0.0 if lowest is None else -lowest
+    segments = tuple(body.name for body in bodies)
+    return HumansLayout(joints, BASE_ROTATION, height, segments)
+
+
+def zero_places(bodies: Sequence[TableBody]) -> dict[str, np.ndarray]:
+    """Origins of the bodies from that of the base, in the zero position [m]."""
+    places: dict[str, np.ndarray] = {}
+    for body in bodies:
+        places[body.name] = places.get(body.parent, np.zeros(3)) + body.origin
+    return places
+
+
+def _base_rotation(frames: Mapping[int, DhFrame], joints: int) -> str:
+    """Order of the base's rotations, from the rows above it."""
+    chain: list[DhFrame] = []
+    frame = next(f for f in frames.values() if f.body == BASE_LINK)
+    chain.append(frame)
+    while frame.ref in frames:
+        frame = frames[frame.ref]
+        chain.append(frame)
+    moving = [frame for frame in reversed(chain) if not frame.fixed]
+    if not moving:
+        return BASE_ROTATION
+    order = ""
+    for place, frame in enumerate(moving):
+        sliding = place < 3
+        coordinate = frame.sliding if sliding else frame.turning
+        if len(moving) != 6 or coordinate is None:
+            raise frame.row.error(
+                "the base moves by three translations, then three rotations, each in "
+                "its row; or leave their coordinates out"
+            )
+        axis = _axis(frame, coordinate)
+        expected = joints + 1 + _AXES.index(axis) + (0 if sliding else 3)
+        if coordinate.number != expected:
+            word = "along" if sliding else "about"
+            raise coordinate.value.error(
+                f"the coordinate {word} {axis} of a base over {joints} joints is "
+                f"q{expected}, not {coordinate.name}"
+            )
+        order += "" if sliding else axis
+    return order
+
+
+def _axis(frame: DhFrame, coordinate: Coordinate) -> str:
+    direction = coordinate.sense * frame.rotation[:, 2]
+    for name, unit in zip(_AXES, np.eye(3), strict=True):
+        if np.allclose(direction, unit, atol=1e-12):
+            return name
+    raise coordinate.value.error(
+        f"{coordinate.name} moves the base along {np.round(direction, 3).tolist()}, "
+        "not along the reference axes x, y or z"
+    )

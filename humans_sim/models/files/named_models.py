@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of tables: those that come with the package, and files of the user."""
+"""Models of tables: those that come with the package, and files of the user.
+
+From a :class:`ModelDescription` to a pinocchio model.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,78 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 
+from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
-from humans_sim.core.xml_file import parse_xml
-from humans_sim.models.files.builder import build
-from humans_sim.models.files.control_tag import INTERFACES, TAG
+from humans_sim.models.description import (
+    BASE_LINK,
+    Inertial,
+    ModelDescription,
+    ModelParts,
+    SelfCollision,
+    read_self_collision,
+)
 from humans_sim.models.files.tree_file import TreeFile
-from humans_sim.models.files.urdf_check import check_mass_matrix
 from humans_sim.models.files.urdf_compare import compare_with_urdf
+from humans_sim.models.files.urdf_file import INTERFACES, TAG, check_mass_matrix
 from humans_sim.models.files.urdf_writer import write_urdf
-from humans_sim.models.parts import ModelParts
-from humans_sim.models.self_collision import SelfCollision, read_self_collision
+
+
+def build(description: ModelDescription) -> pin.Model:
+    """Pinocchio model with a free-flyer base, joints in the order of a URDF parser."""
+    model = pin.Model()
+    model.name = description.name
+    base = model.addJoint(
+        0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint"
+    )
+    model.addJointFrame(base)
+    joint_of = {BASE_LINK: base}
+    _add_link(model, description, BASE_LINK, base)
+    for joint in description.tree():
+        identifier = model.addJoint(
+            joint_of[joint.parent],
+            pin.JointModelRevoluteUnaligned(joint.axis),
+            pin.SE3(np.eye(3), joint.origin),
+            joint.name,
+            np.array([joint.effort]),
+            np.array([joint.velocity]),
+            np.array([joint.lower]),
+            np.array([joint.upper]),
+        )
+        model.addJointFrame(identifier)
+        joint_of[joint.child] = identifier
+        _add_link(model, description, joint.child, identifier)
+    return model
+
+
+def _add_link(
+    model: pin.Model, description: ModelDescription, name: str, joint: int
+) -> None:
+    link = description.link(name)
+    if link.inertial is not None and link.inertial.mass > 0:
+        model.appendBodyToJoint(joint, _inertia(link.inertial), pin.SE3.Identity())
+    body = model.addBodyFrame(name, joint, pin.SE3.Identity(), -1)
+    for frame in description.frames:
+        if frame.link == name:
+            placement = pin.SE3(np.eye(3), frame.position)
+            model.addFrame(
+                pin.Frame(frame.name, joint, body, placement, pin.FrameType.BODY)
+            )
+
+
+def _inertia(inertial: Inertial) -> pin.Inertia:
+    """Pinocchio inertia; unlike its constructor, this takes non-positive matrices."""
+    mass, com = inertial.mass, inertial.com
+    about_origin = inertial.inertia + mass * (
+        com @ com * np.eye(3) - np.outer(com, com)
+    )
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = about_origin
+    return pin.Inertia.FromDynamicParameters(
+        np.array([mass, *(mass * com), xx, xy, yy, xz, yz, zz])
+    )
+
 
 NAMES = ("human36", "bip", "khr1", "human")
 """Models that come with the package."""

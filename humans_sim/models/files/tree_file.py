@@ -16,9 +16,9 @@ import numpy as np
 
 from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.core.yaml_file import YamlValue, read_yaml
-from humans_sim.models.axes import matrix_to_ros, signed_axis, to_humans, to_ros
 from humans_sim.models.description import (
     BASE_LINK,
+    SLENDER,
     Frame,
     Inertial,
     Joint,
@@ -27,14 +27,21 @@ from humans_sim.models.description import (
     Shape,
     Sole,
     Tag,
+    known_names,
+    read_layout,
+    read_shape,
 )
-from humans_sim.models.files.control_tag import TAG
-from humans_sim.models.files.denavit_hartenberg import dh_bodies, zero_position
-from humans_sim.models.files.layout import known_names, read_layout
-from humans_sim.models.files.shapes import SLENDER, read_shape
-from humans_sim.models.files.table_body import TableBody, replaced_shape
-from humans_sim.models.files.table_layout import dh_layout, tree_layout, zero_places
-from humans_sim.models.files.urdf_check import MOST_LINKS
+from humans_sim.models.files.denavit_hartenberg import (
+    TableBody,
+    dh_bodies,
+    dh_layout,
+    replaced_shape,
+    tree_layout,
+    zero_places,
+    zero_position,
+)
+from humans_sim.models.files.urdf_file import MOST_LINKS, TAG
+from humans_sim.models.points import matrix_to_ros, signed_axis, to_humans, to_ros
 
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
 _MIRROR = np.array([1.0, 1.0, -1.0])

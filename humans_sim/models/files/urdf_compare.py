@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.core.bounded_text import element_error
 from humans_sim.core.expressions import shortened
-from humans_sim.core.xml_file import element_error
 from humans_sim.models.files.urdf_elements import inertia_matrix, number, numbers
 
 _ROUNDING = 1e-10

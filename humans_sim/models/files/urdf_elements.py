@@ -20,8 +20,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from humans_sim.core.bounded_text import element_error
 from humans_sim.core.expressions import shortened
-from humans_sim.core.xml_file import element_error
 from humans_sim.core.yaml_file import did_you_mean
 
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")

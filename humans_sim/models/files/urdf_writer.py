@@ -7,9 +7,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from humans_sim.models.description import Link, ModelDescription, Shape
-from humans_sim.models.files.control_tag import add_control_tag
-from humans_sim.models.files.shapes import MESHES
+from humans_sim.models.description import MESHES, Link, ModelDescription, Shape
+from humans_sim.models.files.urdf_file import add_control_tag
 
 MESH_URI = "package://humans_sim/urdf/meshes/{kind}.stl"
 

@@ -12,7 +12,7 @@ import numpy as np
 from humans_sim.actuation import Stimulator
 from humans_sim.actuation.joint_groups import JointGroup
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.nodes.common.named_values import named_values
+from humans_sim.nodes.common.command_checks import named_values
 
 
 def pulse_trains(

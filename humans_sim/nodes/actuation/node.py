@@ -9,6 +9,9 @@ with the time of the state they answer, ``actuator_states`` and, with muscles,
 With ``sync: free`` each state is answered at once; with ``sync: lockstep`` when the
 commands of the same stamp have come, one of each topic. The states of muscles do not
 wait for them: a law may need them for its command. All callbacks run in one thread.
+
+What an actuation does, as messages of humans_msgs. How an actuation fares, on
+``/diagnostics`` (REP-107).
 """
 
 from __future__ import annotations
@@ -16,25 +19,152 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from humans_msgs.msg import ActuatorState as ActuatorStateMessage
 from humans_msgs.msg import ActuatorStates, MuscleStates, Stimulation
+from humans_msgs.msg import MuscleState as MuscleStateMessage
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from humans_sim.actuation import ActuatorState, MuscleState
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
-from humans_sim.nodes.actuation.diagnostics import ActuationDiagnostics
-from humans_sim.nodes.actuation.messages import actuator_states, muscle_states
 from humans_sim.nodes.actuation.settings import ActuationSettings
-from humans_sim.nodes.common.conversions import joint_values, joints_of, nanoseconds_of
+from humans_sim.nodes.common.conversions import (
+    joint_values,
+    joints_of,
+    nanoseconds_of,
+    time_of,
+)
+from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
+
+_MUSCLE_FIELDS = (
+    "name",
+    "joint_name",
+    "calcium_state",
+    "command_signal",
+    "recruitment",
+    "length",
+    "strain",
+    "strain_rate",
+    "contractile_direction",
+    "contractile_strain_rate",
+    "contractile_stiffness",
+    "contractile_force",
+    "force",
+    "torque",
+)
+_ACTUATOR_FIELDS = (
+    "name",
+    "command",
+    "applied",
+    "position",
+    "velocity",
+    "torque",
+    "gear_ratio",
+    "current",
+    "voltage",
+    "electrical_power",
+)
+"""Fields that a state and its message share."""
+
+
+def actuator_states(stamp: Any, states: Iterable[ActuatorState]) -> ActuatorStates:
+    """ActuatorStates message; the shafts are those of measured joints."""
+    message = ActuatorStates()
+    message.header.stamp = stamp
+    for state in states:
+        one = ActuatorStateMessage(command_kind=int(state.kind), position_measured=True)
+        if state.saturated:
+            one.status = ActuatorStateMessage.SATURATED
+        for field in _ACTUATOR_FIELDS:
+            setattr(one, field, getattr(state, field))
+        message.actuators.append(one)
+    return message
+
+
+def muscle_states(stamp: Any, states: Iterable[MuscleState]) -> MuscleStates:
+    """MuscleStates message."""
+    message = MuscleStates()
+    message.header.stamp = stamp
+    for state in states:
+        one = MuscleStateMessage()
+        for field in _MUSCLE_FIELDS:
+            setattr(one, field, getattr(state, field))
+        if math.isfinite(state.next_calcium_switch):
+            one.next_calcium_switch = time_of(round(state.next_calcium_switch * 1e9))
+        message.muscles.append(one)
+    return message
+
+
+class ActuationDiagnostics:
+    """Counts what comes in and what goes wrong, and reports it.
+
+    Attributes:
+        states: joint states answered.
+        commands: commands taken.
+        late: those of them that should have acted before the last state.
+        refused_commands: commands that were not taken.
+        refused_states: joint states that were not taken.
+        starts: how often the actuation began anew.
+    """
+
+    def __init__(self, node: Node, model: str, kind: str) -> None:
+        """Publish for a node.
+
+        Args:
+            node: it actuates.
+            model: name of what it actuates.
+            kind: of the actuation.
+        """
+        self._status = StatusTopic(node, kind, model)
+        self.states = self.commands = self.late = self.starts = 0
+        self.refused_commands = self.refused_states = 0
+        self._refusal = ""
+        self._reported_troubles = 0
+
+    def refuse_command(self, reason: str) -> None:
+        """Count a command that is not taken."""
+        self.refused_commands += 1
+        self._refusal = f"command: {reason}"
+
+    def refuse_state(self, reason: str) -> None:
+        """Count a joint state that is not taken."""
+        self.refused_states += 1
+        self._refusal = f"joint_states: {reason}"
+
+    def publish(self, state: str, failure: str, simulation_time: float) -> None:
+        """Report how it is.
+
+        Args:
+            state: one word or a few.
+            failure: why it does not continue, empty while it does.
+            simulation_time: of the last joint state [s].
+        """
+        troubles = self.late + self.refused_commands + self.refused_states
+        worse = troubles > self._reported_troubles
+        values = {
+            "simulation_time [s]": f"{simulation_time:.9g}",
+            "states": str(self.states),
+            "starts": str(self.starts),
+            "commands": str(self.commands),
+            "late_commands": str(self.late),
+            "refused_commands": str(self.refused_commands),
+            "refused_states": str(self.refused_states),
+            "last_refusal": self._refusal,
+        }
+        warning = "messages were late or refused" if worse else ""
+        self._status.publish(state, failure, warning, values)
+        self._reported_troubles = troubles
+
 
 _DEPTH = 100
 """Messages kept while the node is busy."""

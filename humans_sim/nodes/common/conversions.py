@@ -15,7 +15,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.models import Model
-from humans_sim.nodes.common.named_values import LARGEST, named_values
+from humans_sim.nodes.common.command_checks import LARGEST, named_values
 
 _SECOND = 1_000_000_000
 _UNIT = 1e-9

@@ -4,28 +4,213 @@
 The end comes in this order: robots are made safe, callbacks come back, nodes close what
 they hold (files, ports, pages), the middleware is left. The middleware can hang there
 while other participants vanish, so this last part has a deadline.
+
+Runs the callbacks of nodes, in as few threads as they allow.
+
+An end of the process that comes even when the interpreter is stuck.
+
+rclpy destroys nodes with the interpreter's lock held, and the middleware below it can
+hang there while other participants vanish: no Python thread runs any more, and no
+signal handler. So the end is left to a timer of the C library, whose thread calls
+``_Exit`` without asking the interpreter.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
 import rclpy
+from rclpy.executors import (
+    Executor,
+    ExternalShutdownException,
+    SingleThreadedExecutor,
+)
 from rclpy.signals import SignalHandlerOptions
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.kernel_compilation import Compilation, report_compilation
-from humans_sim.nodes.common.deadline import deadline
-from humans_sim.nodes.common.process_node import ProcessNode
+from humans_sim.nodes.common.model_node import ProcessNode
 from humans_sim.nodes.common.shared_memory import remove_dead_segments
-from humans_sim.nodes.common.spinning import Spinning
+
+_CLOCK_MONOTONIC = 1
+_SIGEV_THREAD = 2
+_SIGEVENT_SIZE = 64
+
+
+class _Event(ctypes.Structure):
+    """``struct sigevent`` of Linux with glibc on 64-bit machines."""
+
+    _fields_ = (
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("function", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("padding", ctypes.c_byte * 32),
+    )
+
+
+class _Times(ctypes.Structure):
+    """``struct itimerspec``."""
+
+    _fields_ = (("interval", ctypes.c_long * 2), ("value", ctypes.c_long * 2))
+
+
+@contextmanager
+def deadline(seconds: float, code: int) -> Iterator[None]:
+    """End the process with an exit code unless the block is left in time.
+
+    Args:
+        seconds: how long the block may take [s].
+        code: exit code of the process where it takes longer.
+    """
+    cancel = end_after(seconds, code)
+    try:
+        yield
+    finally:
+        cancel()
+
+
+def end_after(seconds: float, code: int) -> Callable[[], None]:
+    """End the process with an exit code after some time; returns what prevents that."""
+    timer = _start(seconds, code)
+    if timer is not None:
+        return lambda: ctypes.CDLL(None).timer_delete(timer)
+    # Another C library: at least a hang that lets threads run is ended.
+    thread = threading.Timer(seconds, os._exit, (code,))
+    thread.daemon = True
+    thread.start()
+    return thread.cancel
+
+
+def _start(seconds: float, code: int) -> ctypes.c_void_p | None:
+    """Start a timer that ends the process; None where the C library has none."""
+    library = ctypes.CDLL(None)
+    names = ("gnu_get_libc_version", "timer_create")
+    if not all(hasattr(library, name) for name in names):
+        return None
+    if ctypes.sizeof(_Event) != _SIGEVENT_SIZE:  # not a 64-bit machine
+        return None
+    end = ctypes.cast(library._Exit, ctypes.c_void_p).value
+    event = _Event(value=code, notify=_SIGEV_THREAD, function=end)
+    timer = ctypes.c_void_p()
+    if library.timer_create(_CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)):
+        return None
+    whole, part = divmod(max(seconds, 1e-3), 1.0)
+    times = _Times()
+    times.value[0], times.value[1] = int(whole), int(1e9 * part)
+    if library.timer_settime(timer, 0, ctypes.byref(times), None):
+        library.timer_delete(timer)
+        return None
+    return timer
+
+
+_LOOK = 0.1
+"""Wall time between two looks at the stop event [s]."""
+_PATIENCE = 0.7
+"""Wall time for callbacks to come back after a stop, all threads together [s]."""
+
+
+def _executor() -> Executor:
+    """The executor that is led by events, where this rclpy has it.
+
+    The classic one looks at everything of all its nodes for each message.
+    """
+    try:
+        from rclpy.experimental.events_executor import EventsExecutor
+    except ImportError:
+        return SingleThreadedExecutor()
+    return EventsExecutor()
+
+
+def groups(nodes: Sequence[ProcessNode]) -> list[list[ProcessNode]]:
+    """Nodes that share a thread: all but those whose callbacks may block.
+
+    Nodes in lock-step wait for each other anyway. In one thread they do not also wait
+    for the interpreter's lock.
+    """
+    shared = [node for node in nodes if not node.blocks]
+    alone = [[node] for node in nodes if node.blocks]
+    return ([shared] if shared else []) + alone
+
+
+class Spinning:
+    """Threads that spin nodes, from the construction to :meth:`finish`.
+
+    Args:
+        nodes: to spin.
+        stop: set it to end; it is set here when a callback fails.
+    """
+
+    def __init__(self, nodes: Sequence[ProcessNode], stop: threading.Event) -> None:
+        """Begin to spin."""
+        self._stop = stop
+        self._failures: list[tuple[str, BaseException]] = []
+        self._spun: list[tuple[Any, threading.Thread]] = []
+        for group in groups(nodes):
+            executor = _executor()
+            for node in group:
+                executor.add_node(node)
+            names = ", ".join(node.get_name() for node in group)
+            # Daemons: a callback that does not return must not keep the process.
+            thread = threading.Thread(
+                target=self._spin, args=(executor, names), name=names, daemon=True
+            )
+            self._spun.append((executor, thread))
+        for _, thread in self._spun:
+            thread.start()
+
+    def _spin(self, executor: Any, names: str) -> None:
+        try:
+            while not self._stop.is_set():
+                executor.spin_once(timeout_sec=_LOOK)
+        except ExternalShutdownException:
+            pass
+        except Exception as error:  # reported by finish, whatever it is
+            if rclpy.ok():
+                self._failures.append((names, error))
+        finally:
+            self._stop.set()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until ``stop`` is set or ``seconds`` are over."""
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        # Short waits, so that signals are handled in between.
+        while not self._stop.wait(_LOOK) and time.monotonic() < end:
+            pass
+        self._stop.set()
+
+    def finish(self) -> None:
+        """Wait a little for callbacks that still run; ``stop`` is set.
+
+        Raises:
+            HumansError: a callback of a node failed.
+        """
+        end = time.monotonic() + _PATIENCE
+        for _, thread in self._spun:
+            thread.join(max(0.0, end - time.monotonic()))
+        if self._failures:
+            names, error = self._failures[0]
+            raise HumansError(f"the node {names} stopped: {error}") from error
+
+    def leave(self) -> bool:
+        """Take the nodes from their executors; whether no callback runs any more."""
+        if any(thread.is_alive() for _, thread in self._spun):
+            return False
+        for executor, _ in self._spun:
+            executor.shutdown()
+        return True
+
 
 _CLOSING = 20.0
 """Wall time for robots and files; a bad serial line or a slow disk needs some [s]."""

@@ -7,10 +7,9 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
+from humans_sim.dynamics.recording import RunStream
 from humans_sim.dynamics.simulation import Simulation
-from humans_sim.results.events import Event
-from humans_sim.results.run_stream import RunStream
-from humans_sim.results.sample import Sample
+from humans_sim.results.records import Event, Sample
 
 _EVENTS = 10
 """Events kept for each sample, on the average."""

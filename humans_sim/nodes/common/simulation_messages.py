@@ -9,7 +9,7 @@ from humans_msgs.msg import ContactPoint, ContactStates, SimulationEvent, SoleCo
 
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.nodes.common.conversions import set_vector, set_wrench, time_of
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event
 
 
 def contact_states(

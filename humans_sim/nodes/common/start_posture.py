@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.applications.scenario_start import scenario_start
-from humans_sim.applications.scenarios import scenario_names
-from humans_sim.control.bip.step import BipPoses, standing
-from humans_sim.control.bip.task import BipTask
+from humans_sim.applications.scenarios import scenario_names, scenario_start
+from humans_sim.control.bip.task import BipPoses, BipTask, standing
 from humans_sim.control.walking import Walker, WalkSettings
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file

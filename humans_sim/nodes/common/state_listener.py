@@ -12,9 +12,9 @@ from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.nodes.common.conversions import base_of, joints_of
+from humans_sim.nodes.common.diagnostics import warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
 
 
 class StateListener(ModelNode):

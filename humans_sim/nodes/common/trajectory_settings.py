@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from humans_sim.control.trajectories.joint_trajectory import (
     JointLimits,
+    Tolerances,
     TrajectoryRules,
 )
-from humans_sim.control.trajectories.trajectory_tolerances import Tolerances
 from humans_sim.nodes.common.parameters import Parameters
 
 

@@ -33,10 +33,10 @@ from simulation_interfaces.srv import (
     SpawnEntity,
 )
 
-from humans_sim.applications.body_files import UnsupportedShapeError, read_body
+from humans_sim.applications.scene_setup import UnsupportedShapeError, read_body
+from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.core.posix_expression import PosixExpression
-from humans_sim.core.xml_file import parse_xml
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import (
     base_of,
@@ -46,8 +46,8 @@ from humans_sim.nodes.common.conversions import (
     vector_of,
     velocity_of,
 )
-from humans_sim.nodes.common.standard_results import OK, failed, result
 from humans_sim.nodes.dynamics.entities import BoxBounds, Entities, EntityKind
+from humans_sim.nodes.dynamics.simulation_services import OK, failed, result
 
 if TYPE_CHECKING:
     from humans_sim.nodes.dynamics.node import Dynamics

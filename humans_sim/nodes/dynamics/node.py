@@ -14,6 +14,9 @@ With ``sync: lockstep`` the state at t_k is published and nothing moves until th
 command stamped t_k has come, or is overdue; with ``sync: free`` the simulation runs on
 the wall clock with the newest command. All callbacks run in one thread, and each
 integrates one sampling period at most.
+
+The services of simulation_interfaces, where that package is installed. The action
+``follow_joint_trajectory``, where control_msgs is installed.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pinocchio as pin
@@ -31,33 +34,69 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError, HumansError
-from humans_sim.dynamics.joint_dissipation import dissipation_text
-from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scene_record import scene_record
+from humans_sim.dynamics.joints import dissipation_text
+from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.nodes.common.alarm import Alarm
-from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.diagnostics import warn_refused
+from humans_sim.nodes.common.model_node import Alarm, ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
-from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
-from humans_sim.nodes.dynamics.commands import CommandInbox
-from humans_sim.nodes.dynamics.ground_topics import GroundTopics
-from humans_sim.nodes.dynamics.own_services import OwnServices
-from humans_sim.nodes.dynamics.pushes import WaitingPushes
-from humans_sim.nodes.dynamics.recording import Recording
-from humans_sim.nodes.dynamics.scene_topics import SceneTopics
+from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
+from humans_sim.nodes.dynamics.commands import CommandInbox, RunDiagnostics
+from humans_sim.nodes.dynamics.own_services import OwnServices, Recording, WaitingPushes
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
-from humans_sim.nodes.dynamics.standard_services import make_standard_services
-from humans_sim.nodes.dynamics.topics import DEPTH, DynamicsTopics, State
-from humans_sim.nodes.dynamics.trajectory_service import (
-    Trajectories,
-    make_trajectories,
+from humans_sim.nodes.dynamics.topics import (
+    DEPTH,
+    DynamicsTopics,
+    GroundTopics,
+    SceneTopics,
+    State,
 )
-from humans_sim.results.events import FAILURE, RESET, Event
+from humans_sim.results.records import FAILURE, RESET, Event
 from humans_sim.soft.ground.deformable_ground import DeformableGround
+
+
+def make_standard_services(node: Dynamics) -> None:
+    """Serve them, or say why not."""
+    try:
+        from humans_sim.nodes.dynamics.entity_services import EntityServices
+        from humans_sim.nodes.dynamics.simulation_services import SimulationServices
+    except ImportError as error:
+        node.get_logger().warning(
+            f"the standard services are left out, simulation_interfaces is not "
+            f"installed: {error}"
+        )
+        return
+    SimulationServices(node, EntityServices(node).remove_spawned)
+
+
+class Trajectories(Protocol):
+    """Lead the servos along trajectories."""
+
+    def tick(self) -> None:
+        """Command what is due at the published state, and look how it goes."""
+
+    def abort(self, reason: str) -> None:
+        """Follow nothing."""
+
+
+def make_trajectories(
+    node: Dynamics,
+    commands: CommandInbox,
+    settings: TrajectorySettings,
+    refuse: Callable[[str, HumansError], None],
+    wake: Callable[[], None],
+) -> Trajectories | None:
+    """Serve ``follow_joint_trajectory``; None, and a warning: without control_msgs."""
+    try:
+        from humans_sim.nodes.dynamics.trajectories import SimulatedTrajectories
+    except ImportError as error:
+        node.get_logger().warning(f"follow_joint_trajectory is left out: {error}")
+        return None
+    return SimulatedTrajectories(node, commands, settings, refuse, wake)
+
 
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""

@@ -3,17 +3,34 @@
 
 Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
 ``Parameters``.
+
+Parameters of the node ``dynamics`` for a ground that gives way: ``soft_ground.*``.
+
+Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
+``Parameters``.
+
+Parameters of the node ``dynamics`` for how it integrates: laws and tolerances.
+
+Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
+``Parameters``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pinocchio as pin
 
 from humans_sim.contact import Box, HalfSpace
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.impact import LAWS as IMPACT_LAWS
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics import integrators
+from humans_sim.dynamics.simulation import METHODS
 from humans_sim.models import Model
+from humans_sim.soft.ground.deformable_ground import PRESETS, DeformableGround
+from humans_sim.soft.ground.screen_design import ScreenLaw
 
 
 def declare_solids(given: Any) -> tuple[Box | HalfSpace, ...]:
@@ -93,3 +110,104 @@ def declare_limits(given: Any, model: Model) -> bool | dict[str, tuple[float, fl
             raise ParameterError("limits of joints go with joint_limits: true")
         return False
     return changed or True
+
+
+OWN = "own"
+"""A law by numbers, those of the thesis' table 8.1."""
+_LAW = {
+    "mass": "of a pin [kg]",
+    "period": "of its samples [s]",
+    "ground_stiffness": "k_s, of a pin to the ground [N/m]",
+    "ground_viscosity": "z_s, of a pin to the ground [N s/m]",
+    "stiffness": "k_v, between neighbouring pins [N/m]",
+    "viscosity": "z_v, between neighbouring pins [N s/m]",
+}
+
+
+def declare_soft_ground(given: Any, ground: Ground) -> Ground:
+    """A scene whose floor gives way, where the parameters say so.
+
+    Args:
+        given: what declares parameters.
+        ground: the scene without it; of a scenario it may have one already.
+
+    Raises:
+        ParameterError: numbers that cannot be, or two grounds.
+    """
+    text = "a floor that gives way: a preset, or 'own' by numbers; empty: none"
+    law = given.choice("soft_ground.law", "", text, ("", OWN, *PRESETS))
+    usual = ScreenLaw(ground_viscosity=10.0)
+    numbers = {
+        word: given.number(f"soft_ground.{word}", getattr(usual, word), meaning)
+        for word, meaning in _LAW.items()
+    }
+    shape = given.numbers("soft_ground.shape", "numbers of pins along x and y", 2)
+    spacing = given.number("soft_ground.spacing", 0.01, "of pins [m]", 1e-4)
+    origin = given.numbers("soft_ground.origin", "place of the first pin [m]", 3)
+    firmness = given.number("soft_ground.firmness", 1.0, "times heavier pins", 1e-6)
+    patch = given.number(
+        "soft_ground.patch", 0.0, "half the width a point presses on [m]; 0: spacing", 0
+    )
+    thickness = given.number("soft_ground.thickness", 0.1, "of the ground [m]", 1e-4)
+    if not law:
+        return ground
+    if ground.surface is not None:
+        raise ParameterError("soft_ground.law goes without a scene that has its own")
+    size = (int(shape[0]), int(shape[1])) if shape else (200, 100)
+    if not origin:
+        origin = tuple(-0.5 * spacing * (n - 1) for n in size) + (0.0,)
+    soft = DeformableGround(
+        ScreenLaw(**numbers) if law == OWN else law,
+        size,
+        spacing,
+        (origin[0], origin[1], origin[2]),
+        firmness=firmness,
+        patch=patch or None,
+        thickness=thickness,
+    )
+    return replace(ground, solids=soft.scene(ground.friction).solids, surface=soft)
+
+
+_TOLERANCES = {
+    "rtol": "relative tolerance of the integrator",
+    "atol": "absolute tolerance of the integrator [m, rad, m/s, rad/s]",
+    "max_step": "largest step of the integrator [s]",
+    "max_work": "evaluations that 10 ms of motion may take",
+    "zeno_time": "impacts of one contact closer than this pile up [s]",
+    "zeno_speed": "if they are slower than this, too [m/s]",
+    "creep_speed": "speed below which friction is less than Coulomb's [m/s]",
+}
+
+
+def declare_integration(given: Any, time_step: float) -> dict[str, Any]:
+    """Options of a simulation.
+
+    Args:
+        given: declares parameters.
+        time_step: where none is given [s].
+
+    Raises:
+        ParameterError: a value cannot be used.
+    """
+    number, choice = given.number, given.choice
+    options = {
+        "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
+        "integrator": choice(
+            "integrator",
+            integrators.AUTOMATIC,
+            "of the event-driven method",
+            integrators.NAMES,
+        ),
+        "time_step": number(
+            "time_step", time_step, "step of the time-stepping method [s]", 1e-6, 0.1
+        ),
+        "impact": choice("impact", IMPACT_LAWS[0], "impact law", IMPACT_LAWS),
+        "hand_over": given.flag(
+            "hand_over", True, "time steps go on where events jam (event_driven)"
+        ),
+    }
+    for name, text in _TOLERANCES.items():
+        value = number(name, 0.0, f"{text}; 0: as the integrator has it", 0.0)
+        if value:
+            options[name] = value
+    return options

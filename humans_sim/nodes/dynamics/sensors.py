@@ -2,7 +2,7 @@
 """The sensors of the node ``dynamics``: inertial unit, encoders, one in each sole.
 
 They measure at each state, as it is published; a simulation's own
-:class:`~humans_sim.dynamics.sensors.sensor_clock.SensorClock` would make each reading
+:class:`~humans_sim.dynamics.sensor.SensorClock` would make each reading
 an event, and a run in lock-step could not be that of the library to the bit.
 """
 
@@ -17,16 +17,15 @@ import pinocchio as pin
 
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.sensor import SignalErrors, measured_model
 from humans_sim.dynamics.sensors import (
     FootReading,
     FootSensor,
     Imu,
     ImuReading,
     JointEncoders,
-    SignalErrors,
+    JointReading,
 )
-from humans_sim.dynamics.sensors.joint_encoders import JointReading
-from humans_sim.dynamics.sensors.sensor import measured_model
 from humans_sim.dynamics.soles import SoleLoad
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models import Model

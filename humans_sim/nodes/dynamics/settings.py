@@ -21,9 +21,9 @@ from humans_sim.control.trajectories.joint_trajectory import JointLimits
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
-from humans_sim.dynamics.joint_choice import ALL, BASE
-from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
+from humans_sim.dynamics.joints import ALL, BASE
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_control import SceneActuation
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper
@@ -32,11 +32,11 @@ from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
-from humans_sim.nodes.dynamics.ground_parameters import declare_soft_ground
-from humans_sim.nodes.dynamics.integration_parameters import declare_integration
 from humans_sim.nodes.dynamics.scene_parameters import (
     declare_gravity,
+    declare_integration,
     declare_limits,
+    declare_soft_ground,
     declare_solids,
 )
 from humans_sim.nodes.dynamics.sensors import NodeSensors

@@ -3,6 +3,8 @@
 
 Whether time passes, steps, resets, and what the simulator can do. A request that comes
 at the wrong time is answered with a code and a sentence; the run stays as it is.
+
+Answers of the standard services (simulation_interfaces).
 """
 
 from __future__ import annotations
@@ -23,12 +25,28 @@ from simulation_interfaces.srv import (
 )
 
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.nodes.common.deferred_service import Reply, create_deferred_service
-from humans_sim.nodes.common.patient_server import PatientServer
-from humans_sim.nodes.common.standard_results import OK, failed, result
+from humans_sim.nodes.common.services import (
+    PatientServer,
+    Reply,
+    create_deferred_service,
+)
 
 if TYPE_CHECKING:
     from humans_sim.nodes.dynamics.node import Dynamics
+
+
+OK = Result.RESULT_OK
+
+
+def result(code: int, problem: str = "") -> Result:
+    """An answer: its code, and a sentence where something is wrong."""
+    return Result(result=code, error_message=problem)
+
+
+def failed(error: Exception) -> Result:
+    """What was asked for was tried, and did not go."""
+    return result(Result.RESULT_OPERATION_FAILED, str(error))
+
 
 _FEATURES = (
     SimulatorFeatures.ENTITY_TAGS,

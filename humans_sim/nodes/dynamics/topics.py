@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node ``dynamics`` publishes of its state and of what happens."""
+"""What the node ``dynamics`` publishes of its state and of what happens.
+
+What the node ``dynamics`` publishes of what stands around its robot.
+
+What the node ``dynamics`` publishes of a ground that gives way.
+
+The ground lives in this node and not in one of its own: at each of its samples, 1 ms
+apart, its forces are those of one contact problem with the mass matrix of the body.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import WrenchStamped
 from humans_msgs.msg import ContactStates, SimulationEvent
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import OccupancyGrid, Odometry
+from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Image, Imu, JointState
+from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
 
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models.description import BASE_LINK
@@ -27,11 +42,21 @@ from humans_sim.nodes.common.conversions import (
     time_of,
     transform,
 )
-from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.model_node import ModelNode, latched
+from humans_sim.nodes.common.scene_messages import (
+    body_marker,
+    box_marker,
+    depth_map,
+    grid_map,
+    ground_picture,
+    heights_image,
+    terrain_markers,
+)
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
 from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
-from humans_sim.results.events import Event
-from humans_sim.results.sample import Sample
+from humans_sim.results.records import Event, Sample
+from humans_sim.soft.ground.deformable_ground import DeformableGround
+from humans_sim.soft.ground.footprints import Footprints
 
 DEPTH = 100
 """Messages kept for a slow listener: a burst of events at an impact must fit."""
@@ -125,3 +150,129 @@ class DynamicsTopics:
         """Publish events."""
         for event in events:
             self._events.publish(simulation_event(event))
+
+
+_GROUND_DEPTH = 5
+
+
+def _grid_map_type() -> Any:
+    """The message ``grid_map_msgs/GridMap``; None where it is not installed."""
+    try:
+        return importlib.import_module("grid_map_msgs.msg").GridMap
+    except ImportError:
+        return None
+
+
+class GroundTopics:
+    """Publishes the heights of a ground.
+
+    Args:
+        node: whose topics they are.
+        world: frame of the ground truth.
+        ground: what gives way.
+        period: between two messages [s].
+    """
+
+    def __init__(
+        self, node: Node, world: str, ground: DeformableGround, period: float
+    ) -> None:
+        """Make the topics."""
+        self._world, self._ground = world, ground
+        self._period, self._next = round(1e9 * period), 0
+        make = node.create_publisher
+        self._heights = make(Image, "ground/heights", _GROUND_DEPTH)
+        self._picture = make(Image, "ground/picture", _GROUND_DEPTH)
+        self._depth = make(OccupancyGrid, "ground/depth", latched())
+        self._map_type, self._map = _grid_map_type(), None
+        if self._map_type is not None:
+            self._map = make(self._map_type, "ground/grid_map", latched())
+
+    def publish(self, now: int) -> None:
+        """Publish where it is time [ns]; images, where somebody listens."""
+        if now < self._next and now > self._next - 2 * self._period:
+            return
+        self._next = now + self._period
+        screen = self._ground.screen
+        field = Footprints(screen.deviations, screen.spacing, self._ground.origin)
+        header = Header(stamp=time_of(now), frame_id=self._world)
+        for topic, make in (
+            (self._heights, heights_image),
+            (self._picture, ground_picture),
+        ):
+            if topic.get_subscription_count():
+                topic.publish(make(header, field))
+        # Maps are there for who comes later, too.
+        self._depth.publish(depth_map(header, field))
+        if self._map is not None:
+            self._map.publish(grid_map(self._map_type, header, field))
+
+
+_SCENE_DEPTH, _TF_DEPTH = 10, 100
+
+
+class SceneTopics:
+    """Publishes free bodies as frames and markers, boxes and terrain of the ground.
+
+    Args:
+        node: whose topics they are.
+        world: frame of the ground truth.
+        tf: whether transforms from world to the bodies are published.
+        bodies: free ones.
+        ground: what does not move.
+    """
+
+    def __init__(
+        self,
+        node: ModelNode,
+        world: str,
+        tf: bool,
+        bodies: Sequence[SceneBody],
+        ground: Ground,
+    ) -> None:
+        """Make the topics."""
+        self._world, self._header = world, Header(frame_id=world)
+        make = node.create_publisher
+        self._markers = make(MarkerArray, "scene", _SCENE_DEPTH)
+        self._tf = make(TFMessage, "/tf", _TF_DEPTH) if tf else None
+        boxes = [
+            box_marker(self._header, k, solid) for k, solid in enumerate(ground.solids)
+        ]
+        self._boxes = [marker for marker in boxes if marker is not None]
+        self._names: list[str] = []
+        self._bodies: list[Marker] = []
+        self.show(bodies)
+        self._terrain = make(MarkerArray, "terrain", latched())
+        # Once for all: meshes are large, and stay.
+        self._terrain.publish(terrain_markers(self._header, ground))
+
+    def show(self, bodies: Sequence[SceneBody]) -> None:
+        """Publish these bodies from now on; listeners are told which are gone."""
+        gone = self._bodies
+        self._names = [body.name for body in bodies]
+        self._bodies = [
+            body_marker(self._header, k, body) for k, body in enumerate(bodies)
+        ]
+        for marker in gone:
+            marker.action = Marker.DELETE
+        if gone:
+            self._markers.publish(MarkerArray(markers=gone))
+
+    def publish(self, now: int, poses: Sequence[pin.SE3]) -> None:
+        """Publish where the bodies are at a time [ns]."""
+        stamp = time_of(now)
+        frames = [
+            transform(stamp, self._world, name, pose)
+            for name, pose in zip(self._names, poses, strict=True)
+        ]
+        if frames and self._tf is not None and self._tf.get_subscription_count():
+            self._tf.publish(TFMessage(transforms=frames))
+        if not self._markers.get_subscription_count():
+            return
+        for marker, frame in zip(self._bodies, frames, strict=True):
+            place, shift = marker.pose.position, frame.transform.translation
+            place.x, place.y, place.z = shift.x, shift.y, shift.z
+            marker.pose.orientation = frame.transform.rotation
+        markers = [*self._bodies, *self._boxes]
+        for marker in markers:
+            marker.header.stamp = stamp
+        self._markers.publish(MarkerArray(markers=markers))

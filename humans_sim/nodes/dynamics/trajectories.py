@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from humans_sim.control.trajectories.joint_path import JointPath, Progress
+from humans_sim.control.trajectories.joint_trajectory import JointPath, Progress
 from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.nodes.common.trajectory_goals import (
     DrivenRobot,

@@ -11,6 +11,9 @@ Services: ``home``, ``free``, ``stop``, ``energize``, ``preview_energize``
 
 A robot that a fault or a stop has stopped follows nothing, whatever goes on commanding,
 until somebody calls ``energize`` or activates the node anew.
+
+Between messages and what the Kondo bridge knows. The service ``play_motion`` of the
+Kondo bridge. How a Kondo robot fares, on ``/diagnostics`` (REP-107).
 """
 
 from __future__ import annotations
@@ -20,38 +23,176 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from humans_sim.control.trajectories.joint_path import JointPath, Progress
-from humans_sim.core.errors import ConfigurationError, HumansError
-from humans_sim.kondo.driver.joint_path import PathFollower, path_home
+from humans_sim.control.trajectories.joint_trajectory import JointPath, Progress
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.kondo.driver.board import ENERGISED, MOVABLE, Boards, Health, RobotState
+from humans_sim.kondo.driver.joint_path import MotionPath, PathFollower, path_home
+from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.robot import KondoRobot, Reading, RobotStateError
-from humans_sim.kondo.driver.robot_health import (
-    ENERGISED,
-    MOVABLE,
-    Health,
-    RobotState,
-)
+from humans_sim.kondo.driver.safety import JointCommandError
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.nodes.common.command_stamps import CommandStamps, LateStampError
+from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
+from humans_sim.models import Model
+from humans_sim.nodes.common.command_checks import CommandStamps, LateStampError
 from humans_sim.nodes.common.conversions import duration_of, nanoseconds_of, time_of
-from humans_sim.nodes.common.lifecycle_node import LifecycleModelNode
+from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.qos import latched
-from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.request_files import RequestFolder
 from humans_sim.nodes.common.trajectory_goals import (
     DrivenRobot,
     Present,
     TrajectoryGoals,
 )
-from humans_sim.nodes.kondo_bridge.diagnostics import BridgeDiagnostics
-from humans_sim.nodes.kondo_bridge.messages import command_of, joint_state
-from humans_sim.nodes.kondo_bridge.motions import requested_path
 from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
+
+
+def command_of(message: Any) -> dict[str, float]:
+    """Angles by joint of a JointState message.
+
+    Raises:
+        JointCommandError: lists of different lengths, or a joint named twice.
+    """
+    names, angles = list(message.name), list(message.position)
+    if len(names) != len(angles):
+        raise JointCommandError(f"{len(names)} names and {len(angles)} positions")
+    if len(set(names)) != len(names):
+        raise JointCommandError("a joint is named twice")
+    return dict(zip(names, angles, strict=True))
+
+
+def joint_state(stamp: Any, frame: str, angles: Mapping[str, float]) -> JointState:
+    """JointState message of angles [rad]."""
+    message = JointState(name=list(angles), position=list(angles.values()))
+    message.header.stamp, message.header.frame_id = stamp, frame
+    return message
+
+
+def requested_path(
+    model: Model, robot: KondoRobot, request: Any, folder: RequestFolder
+) -> MotionPath:
+    """The motion that a request asks for.
+
+    A motion of the boards' memory is read and played over the line, so that the limits
+    hold for it too.
+
+    Args:
+        model: of the robot.
+        robot: with its boards.
+        request: of the service.
+        folder: where files of requests are.
+
+    Raises:
+        HumansError: it cannot be played.
+    """
+    rate, repetitions = request.rate or 1.0, request.repetitions or 1
+    motion = _motion(robot, request, folder)
+    present = robot.set_points()
+    return MotionPath(model, robot.settings, motion, present, rate, repetitions)
+
+
+def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMotion:
+    if request.source == PlayMotion.Request.MOTION_FILE:
+        return load_motion(folder.known_or_path(request.file, ".csv"))
+    if request.source != PlayMotion.Request.BOARD_MOTION:
+        raise ParameterError("motions are played, scenarios are not: give a motion")
+
+    def ask(boards: Boards) -> KondoMotion | None:
+        if not isinstance(boards, Rcb1Boards):
+            raise ParameterError("the motions of these boards cannot be read")
+        return boards.memory.stored(request.number)
+
+    motion = robot.ask(ask)
+    if motion is None:
+        raise ParameterError(f"the boards have no motion {request.number}")
+    return motion
+
+
+_WRONG = (RobotState.LOST, RobotState.STOPPED)
+_RESTING = (RobotState.HOLDING, RobotState.LIMP)
+
+
+class BridgeDiagnostics:
+    """Counts what was refused, and reports what the robot says of itself.
+
+    Attributes:
+        failure: why the node is not where it should be; empty where it is.
+        note: what else went wrong last; reported once.
+        stamps: commands that were refused for their stamps.
+    """
+
+    def __init__(self, node: Node, hardware: str) -> None:
+        """Publish for a node.
+
+        Args:
+            node: drives the robot.
+            hardware: which robot.
+        """
+        self._status = StatusTopic(node, "robot", hardware)
+        self.failure, self.note, self.stamps = "", "", 0
+        self._refused, self._reported, self._refusal = 0, 0, ""
+
+    def refuse(self, reason: str) -> None:
+        """Count what was not taken."""
+        self._refused += 1
+        self._refusal = reason
+
+    def publish(self, stage: str, health: Health, more: dict[str, str]) -> None:
+        """Report how it is.
+
+        Args:
+            stage: of the node's life.
+            health: of the robot.
+            more: further values, by name.
+        """
+        state = health.state.value
+        failure, warnings = self.failure, [self.note] if self.note else []
+        if health.state in _WRONG:
+            failure = f"{state}: {health.reason}" if health.reason else state
+        elif health.state in _RESTING and health.reason:
+            warnings.append(health.reason)
+        if self._refused > self._reported:
+            warnings.append(f"messages were refused: {self._refusal}")
+        self._reported, self.note = self._refused, ""
+        values = {"stage": stage, "reason": health.reason, **more}
+        values |= _figures(health)
+        values |= {
+            "refused_messages": str(self._refused),
+            "refused_stamps": str(self.stamps),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, failure, "; ".join(warnings), values)
+
+
+def _figures(health: Health) -> dict[str, str]:
+    share = 100.0 * health.delivered / health.given if health.given else 100.0
+    figures = {
+        "set_points": str(health.given),
+        "delivered [%]": f"{share:.2f}",
+        "limited": str(health.limited),
+        "refused_commands": str(health.refused),
+        "holds_by_watchdog": str(health.held),
+        "faults": str(health.faults),
+        "reconnections": str(health.reconnections),
+    }
+    if health.latencies:
+        median, most = np.percentile(list(health.latencies), [50, 99]) * 1e3
+        figures["latency_median [ms]"] = f"{median:.1f}"
+        figures["latency_99 [ms]"] = f"{most:.1f}"
+    if health.line is not None:
+        figures["frames"] = str(health.line.sent)
+        figures["repeated_frames"] = str(health.line.repeated)
+        figures["unanswered"] = str(health.line.failed)
+    return figures
+
 
 _DEPTH = 10
 _BEAT = 1.0

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from humans_sim.kondo.driver.board import OnFault
 from humans_sim.kondo.driver.joint_path import joint_limits
-from humans_sim.kondo.driver.robot_health import OnFault
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.driver.watchdog import LEAST_PAUSE, PAUSE
 from humans_sim.nodes.common.parameters import Parameters

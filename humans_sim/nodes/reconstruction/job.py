@@ -24,9 +24,9 @@ from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.reconstruct import MODES
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.posture.settings import SolverSettings
 from humans_sim.observation.posture.solver import Posture
 from humans_sim.observation.posture.subject import load_subject
+from humans_sim.observation.search_settings import SolverSettings
 
 FORMATS_OF_FILES = (*USUAL_FORMATS, "mcap")
 """What a job writes: with the messages of ROS 2."""

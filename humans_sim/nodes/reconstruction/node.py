@@ -6,19 +6,25 @@ Takes ``markers`` (humans_msgs/MarkerFrame). Gives, with the stamp of the marker
 ``joint_states``, ``reconstruction_quality`` (humans_msgs/ReconstructionQuality),
 ``reconstruction_markers`` (visualization_msgs/MarkerArray) and ``/diagnostics``. The
 action ``reconstruct`` (humans_msgs/Reconstruct) does files, in a thread beside.
+
+How a live reconstruction fares, on ``/diagnostics`` (REP-107). The action
+``reconstruct``: files of markers, beside the live ones.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from humans_msgs.action import Reconstruct
 from humans_msgs.msg import MarkerFrame, ReconstructionQuality
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
@@ -27,12 +33,13 @@ from visualization_msgs.msg import MarkerArray
 from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
+    duration_of,
     joint_state,
     nanoseconds_of,
     odometry,
     transform,
 )
-from humans_sim.nodes.common.diagnostic_status import gone
+from humans_sim.nodes.common.diagnostics import StatusTopic, gone, warn_refused
 from humans_sim.nodes.common.marker_messages import (
     JointSpread,
     marker_drawings,
@@ -41,14 +48,249 @@ from humans_sim.nodes.common.marker_messages import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
-from humans_sim.nodes.reconstruction.action import FileGoals
-from humans_sim.nodes.reconstruction.diagnostics import ReconstructionDiagnostics
-from humans_sim.nodes.reconstruction.job import FileJob
+from humans_sim.nodes.common.services import PatientServer
+from humans_sim.nodes.reconstruction.job import (
+    CancelledError,
+    Done,
+    FileJob,
+    FileWorker,
+    occlusion,
+)
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.posture.live import LONGEST_GAP, LiveFrame, LivePostures
 from humans_sim.observation.posture.reconstruct import MODES
+from humans_sim.observation.posture.result import MarkerStatus
+from humans_sim.observation.posture.result import Reconstruction as ReconstructionResult
+from humans_sim.observation.posture.verdict import FAILED
+
+
+class ReconstructionDiagnostics:
+    """Counts frames and what goes wrong, and reports it.
+
+    Attributes:
+        frames: that were answered.
+        missed: that never came, by their numbers.
+        refused: that made no sense.
+        heard_at: when the last frame came, wall time [s].
+    """
+
+    def __init__(self, node: Node, model: str) -> None:
+        """Publish for a node.
+
+        Args:
+            node: it reconstructs.
+            model: name of what it reconstructs.
+        """
+        self._status = StatusTopic(node, "reconstruction", model)
+        self.frames = self.missed = self.refused = 0
+        self.heard_at = -np.inf
+        self._refusal, self._reported_refused = "", 0
+        self._reported_at = time.monotonic()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._solved: list[float] = []
+        self._answered: list[float] = []
+        self._rms: list[float] = []
+        self._seen = self._occluded = self._rejected = self._lost = 0
+
+    def refuse(self, reason: str) -> None:
+        """Count a message that is not taken."""
+        self.refused += 1
+        self._refusal = reason
+
+    def take(self, frame: LiveFrame, seconds: float) -> None:
+        """Count a frame.
+
+        Args:
+            frame: as it was explained.
+            seconds: from its arrival to ``joint_states``, wall time.
+        """
+        self.frames += 1
+        self._solved.append(frame.seconds)
+        self._answered.append(seconds)
+        self._rms.append(frame.rms)
+        self._seen += len(frame.names)
+        self._occluded += int((frame.status == MarkerStatus.OCCLUDED).sum())
+        self._rejected += int((frame.status == MarkerStatus.REJECTED).sum())
+        self._lost += not frame.converged
+
+    def publish(self, state: str, note: str, starts: int, files: str) -> None:
+        """Report how the time since the last message was.
+
+        Args:
+            state: one word or a few.
+            note: what is not as it should be, empty where nothing is.
+            starts: how often frames began.
+            files: what the action does.
+        """
+        now = time.monotonic()
+        count, span = len(self._solved), max(now - self._reported_at, 1e-9)
+        warning = note
+        if self.refused > self._reported_refused:
+            warning = f"messages were refused: {self._refusal}"
+        elif count and 2 * self._lost > count:
+            warning = "most frames did not converge"
+        values = {
+            "rate [Hz]": f"{count / span:.4g}",
+            "frames": str(self.frames),
+            "missed_frames": str(self.missed),
+            "starts": str(starts),
+            "solve_time [ms]": _percentiles(self._solved),
+            "answer_time [ms]": _percentiles(self._answered),
+            "rms [mm]": _mean(self._rms),
+            "occluded [%]": _share(self._occluded, self._seen),
+            "rejected [%]": _share(self._rejected, self._seen),
+            "not_converged": str(self._lost),
+            "files": files,
+            "refused_messages": str(self.refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, "", warning, values)
+        self._reported_at, self._reported_refused = now, self.refused
+        self._forget()
+
+
+def _percentiles(seconds: list[float]) -> str:
+    if not seconds:
+        return ""
+    middle, high, top = 1e3 * np.percentile(seconds, (50, 99, 100))
+    return f"median {middle:.2f}, 99 % {high:.2f}, most {top:.2f}"
+
+
+def _mean(values: list[float]) -> str:
+    known = [1e3 * value for value in values if np.isfinite(value)]
+    return f"{np.mean(known):.2f}" if known else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}" if whole else ""
+
+
+Result = Reconstruct.Result
+_LOOK = 0.1
+"""Wall time between two looks at the worker [s]."""
+_PATIENCE = 1.0
+"""Wall time that the worker has to end with the node [s]."""
+
+
+class FileGoals:
+    """Serves the action; one goal at a time, in a thread beside that of the node.
+
+    Args:
+        node: whose action it is.
+        job: makes a job of a goal, or raises.
+        frame: of the residuals.
+    """
+
+    def __init__(self, node: Node, job: Callable[[Any], FileJob], frame: str) -> None:
+        """Begin to serve."""
+        self._job, self._frame = job, frame
+        self._worker: FileWorker | None = None
+        self._handle: Any = None
+        self._reported: Done | None = None
+        self._server = PatientServer(node, Reconstruct, "reconstruct", self._on_goal)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(_LOOK, self._look, clock=steady)
+
+    @property
+    def state(self) -> str:
+        """What is done, a few words; empty where nothing is."""
+        if self._worker is None:
+            return ""
+        done = self._worker.done
+        return "begins" if done is None else f"{done.frames} of {done.total} frames"
+
+    def close(self) -> None:
+        """End the work on a file."""
+        if self._worker is not None:
+            self._worker.cancel()
+            self._worker.join(_PATIENCE)
+
+    def _on_goal(self, handle: Any) -> None:
+        handle.execute()
+        try:
+            if self._worker is not None:
+                raise HumansError("another file is being reconstructed")
+            job = self._job(handle.request)
+            job.check()
+        except HumansError as error:
+            self._give(handle, Result(success=False, message=str(error)))
+            return
+        self._handle, self._reported = handle, None
+        self._worker = FileWorker(job)
+
+    def _look(self) -> None:
+        worker, handle = self._worker, self._handle
+        if worker is None:
+            return
+        if handle.is_cancel_requested:
+            worker.cancel()
+        if worker.over:
+            self._worker = self._handle = None
+            self._end(handle, worker)
+        elif worker.done is not None and worker.done is not self._reported:
+            self._reported = worker.done
+            handle.publish_feedback(self._feedback(worker.done))
+
+    def _feedback(self, done: Done) -> Any:
+        feedback = Reconstruct.Feedback(
+            frames_done=done.frames, frames_total=done.total
+        )
+        posture = done.posture
+        feedback.quality = quality_message(
+            Header(frame_id=self._frame),
+            done.number,
+            done.names,
+            posture.status,
+            posture.differences,
+            posture.converged,
+            posture.iterations,
+            0.0,
+            (),
+        )
+        return feedback
+
+    def _end(self, handle: Any, worker: FileWorker) -> None:
+        if worker.result is None:
+            error = worker.error
+            message = str(error)
+            if not isinstance(error, HumansError | OSError):
+                message = f"unexpected {type(error).__name__}: {error}"
+            result = Result(success=False, message=message)
+        else:
+            result = _result(worker.result)
+            result.output_files = [str(path) for path in worker.files]
+        result.duration = duration_of(worker.seconds)
+        self._give(handle, result, isinstance(worker.error, CancelledError))
+
+    def _give(self, handle: Any, result: Any, cancelled: bool = False) -> None:
+        def finish(_: Any) -> Any:
+            if result.success:
+                handle.succeed()
+            elif cancelled and handle.is_cancel_requested:
+                handle.canceled()
+            else:
+                handle.abort()
+            return result
+
+        self._server.notify_execute(handle, finish)
+
+
+def _result(reconstruction: ReconstructionResult) -> Any:
+    verdict = reconstruction.verdict
+    result = Result(success=verdict.grade != FAILED, frames=len(reconstruction.q))
+    result.message = "" if verdict.good else str(verdict)
+    result.rms = reconstruction.rms
+    worst = reconstruction.worst_frames(1)
+    result.worst_frame = int(reconstruction.trial.frames[worst[0]]) % 2**32
+    result.marker_names = list(reconstruction.names)
+    result.marker_rms = reconstruction.marker_rms.tolist()
+    result.marker_occlusion = occlusion(reconstruction).tolist()
+    result.unobservable_joints = list(reconstruction.unobservable)
+    return result
+
 
 _DEPTH = 100
 _WAITING = 10

@@ -10,6 +10,8 @@ follows). Action: ``walk``. Service: ``get_up``.
 A tick is made when joint_states, imu and both wrenches of one stamp are there; its
 command carries that stamp, so that a simulation in lock-step does not depend on the
 load of the machine. Odometry is used for drawings and displacements alone.
+
+Paths that the node ``walk`` follows: ``nav_msgs/Path`` to points of its plan.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import time
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from geometry_msgs.msg import Twist, TwistStamped, WrenchStamped
 from humans_msgs.action import Walk as WalkAction
 from nav_msgs.msg import Odometry, Path
@@ -32,8 +35,8 @@ from humans_sim.control.walking import (
     WalkPhase,
     WalkSensors,
 )
+from humans_sim.control.walking.com_estimator import Approach
 from humans_sim.control.walking.listed_footsteps import path_footsteps
-from humans_sim.control.walking.placement import Approach
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
     base_of,
@@ -45,18 +48,39 @@ from humans_sim.nodes.common.conversions import (
     vector_of,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostic_status import gone
+from humans_sim.nodes.common.diagnostics import gone, warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
-from humans_sim.nodes.walk.action import WalkGoals, begin_steps
-from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
-from humans_sim.nodes.walk.paths import path_points
+from humans_sim.nodes.walk.action import Rising, WalkGoals, begin_steps
 from humans_sim.nodes.walk.reports import BaseSample, TickReports, WalkTick
-from humans_sim.nodes.walk.rising import Rising
 from humans_sim.nodes.walk.settings import WalkNodeSettings
-from humans_sim.nodes.walk.status_topics import StatusTopics
+from humans_sim.nodes.walk.topics import StatusTopics, WalkDiagnostics
+
+
+def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
+    """Points of a path in the world of the plan (n, 2) [m].
+
+    Args:
+        message: the path; its heights and headings are not used.
+        frame: of the odometry, in which a path is wanted.
+        plan: pose of the plan's world in that frame.
+
+    Raises:
+        ConfigurationError: it is in another frame, empty or not finite.
+    """
+    given = message.header.frame_id
+    if given and given != frame:
+        raise ConfigurationError(f"a path in '{frame}' is wanted, not in '{given}'")
+    if not message.poses:
+        raise ConfigurationError("the path has no poses")
+    places = [pose.pose.position for pose in message.poses]
+    points = np.array([(place.x, place.y, 0.0) for place in places])
+    if not np.isfinite(points).all():
+        raise ConfigurationError("a pose of the path is not finite")
+    back = plan.inverse()
+    return np.array([back.act(point)[:2] for point in points])
+
 
 _DEPTH = 100
 """Messages kept while the node is busy."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.motion.get_up import can_get_up
+from humans_sim.kondo.motion.pose_servo import can_get_up
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import walk_settings

@@ -18,11 +18,10 @@ from rclpy.clock import Clock, ClockType
 from humans_sim.applications.graphs import Graph
 from humans_sim.control.walking import Velocity
 from humans_sim.core.errors import HumansError
-from humans_sim.nodes.common.compose import run_graph
+from humans_sim.nodes.common.compose import Flow, run_graph
 from humans_sim.nodes.common.conversions import base_of, nanoseconds_of
-from humans_sim.nodes.common.flow_check import Flow
+from humans_sim.nodes.common.model_node import ProcessNode
 from humans_sim.nodes.common.process import Leave
-from humans_sim.nodes.common.process_node import ProcessNode
 
 RUN_FILE = "run.npz"
 _RETRY = 0.5

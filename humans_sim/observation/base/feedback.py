@@ -16,12 +16,12 @@ import numpy as np
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlFunction, Controller, ControlState
-from humans_sim.dynamics.sensors import FootSensor, JointEncoders, Sensor
+from humans_sim.dynamics.sensor import Sensor
+from humans_sim.dynamics.sensors import FootSensor, JointEncoders
 from humans_sim.dynamics.system import System
 from humans_sim.models import Model
-from humans_sim.observation.base.observer import BaseEstimate, BaseObserver
-from humans_sim.observation.base.references import SUSPENSION
-from humans_sim.results.signal import Signal
+from humans_sim.observation.base.observer import SUSPENSION, BaseEstimate, BaseObserver
+from humans_sim.results.records import Signal
 
 _AXES = ("x", "y", "z")
 _SIGNALS = (

@@ -20,6 +20,9 @@ foot. Where we depart from the manual:
 - All feet on the ground may be used together; or the one that is there longest, while
   the places of the others are averaged, which encoders that round call for. Where the
   height of a level floor is known, they are those of the closed chain.
+
+Measurements that an observer takes, checked. What can be the reference of an observer:
+soles on the ground, and a suspension.
 """
 
 from __future__ import annotations
@@ -31,25 +34,135 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.constants import GRAVITY
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK, QUATERNION_TOLERANCE
-from humans_sim.observation.base.closed_chain import levelled, relative_motion
-from humans_sim.observation.base.measurements import (
-    checked_forces,
-    checked_joints,
-    checked_time,
+from humans_sim.models.links import SUSPENSION_PREFIX
+from humans_sim.observation.base.base_fit import (
+    fit_base,
+    fit_velocity,
+    levelled,
+    relative_motion,
 )
-from humans_sim.observation.base.pose_fit import fit_base, fit_velocity
-from humans_sim.observation.base.references import (
-    DEAD_RECKONING,
-    RELEASE,
-    SUSPENSION,
-    Body,
-    default_threshold,
-    ordered_soles,
-    suspension_link,
-)
+
+
+class ObservationError(HumansError, ValueError):
+    """Measurements cannot be used: wrong size, not finite, or out of time."""
+
+
+def checked_time(t: float, last: float | None) -> float:
+    """A time that is later than the last one [s]."""
+    t = float(t)
+    if not math.isfinite(t):
+        raise ObservationError(f"the time of the measurements is {t}")
+    if last is not None and t <= last:
+        raise ObservationError(
+            f"measurements of t = {t:g} s came after those of {last:g} s; "
+            "where time jumps back, call reset() first"
+        )
+    return t
+
+
+def checked_joints(model: Model, given: np.ndarray, what: str) -> np.ndarray:
+    """One finite number for each joint."""
+    names = model.joint_names
+    values = np.asarray(given, dtype=float)
+    if values.shape != (len(names),):
+        raise ObservationError(
+            f"{what} of {model.name} has {len(names)} entries, not shape {values.shape}"
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ObservationError(f"{what}: {names[bad[0]]} is {values[bad[0]]}")
+    return values
+
+
+def checked_forces(soles: Sequence[str], forces: Mapping[str, float]) -> list[float]:
+    """One finite force for each sole [N], in the order of the soles."""
+    wrong = sorted(set(forces) ^ set(soles))
+    if wrong:
+        word = "no force is given for" if wrong[0] in soles else "there is no"
+        raise ObservationError(
+            f"sole_forces: {word} '{wrong[0]}'; the soles are {', '.join(soles)}"
+        )
+    values = [float(forces[name]) for name in soles]
+    for name, value in zip(soles, values, strict=True):
+        if not math.isfinite(value):
+            raise ObservationError(f"sole_forces: {name} is {value}")
+    return values
+
+
+THRESHOLDS = {"bip": 40.0}
+"""Force above which a foot of a model is on the ground [N] (manual, section 7.1)."""
+THRESHOLD_FRACTION = 0.3
+"""The same for other models, as a share of the weight (assumed)."""
+RELEASE = 0.8
+"""Share of the threshold below which a foot is off the ground again (assumed)."""
+FIRST_SOLE = "r_sole"
+"""Sole that is asked first (manual, section 7.1; the name is REP-120's)."""
+
+SUSPENSION = "suspension"
+DEAD_RECKONING = "dead_reckoning"
+"""References that are no sole."""
+
+
+@dataclass
+class Body:
+    """A sole, or the link that hangs: something that can be the reference."""
+
+    name: str
+    frame: int
+    in_base: pin.SE3
+    force: float = 0.0
+    loaded: bool = False
+    on_ground: bool = False
+    calls: int = 0
+    reference: pin.SE3 | None = None
+
+    def load(self, force: float, threshold: float, release: float) -> None:
+        """Take the force of a new call."""
+        before, self.loaded, self.force = self.loaded, force > threshold, force
+        held = self.on_ground and force > release * threshold
+        self.on_ground = held or (before and self.loaded)
+        if not self.on_ground:
+            self.reference, self.calls = None, 0
+
+
+def default_threshold(model: Model) -> float:
+    """Force above which a foot of a model is on the ground [N]."""
+    share = THRESHOLD_FRACTION * model.mass * GRAVITY
+    return THRESHOLDS.get(model.name, share)
+
+
+def ordered_soles(model: Model, order: Sequence[str] | None) -> tuple[str, ...]:
+    """The soles of a model in the order of trust."""
+    names = tuple(sole.name for sole in model.soles)
+    if order is None:
+        return tuple(sorted(names, key=lambda name: name != FIRST_SOLE))
+    if sorted(order) != sorted(names):
+        raise ParameterError(
+            f"order names each sole of {model.name} once: {', '.join(names)}; "
+            f"not {list(order)}"
+        )
+    return tuple(order)
+
+
+def suspension_link(model: Model, tags: Sequence[str] | None) -> str | None:
+    """The one link that carries the tags a model hangs by."""
+    links = {tag.name: tag.link for tag in model.parts.tags}
+    if tags is None:
+        tags = [name for name in links if name.startswith(SUSPENSION_PREFIX)]
+    for name in tags:
+        if name not in links:
+            raise ParameterError(f"{model.name} has no tag called '{name}'")
+    names = sorted({links[name] for name in tags})
+    if len(names) > 1:
+        raise ParameterError(
+            f"tags of a suspension are on one link, not on {' and '.join(names)}"
+        )
+    return names[0] if names else None
+
 
 USES = ("first", "all", "oldest")
 

@@ -10,10 +10,9 @@ from enum import StrEnum
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.models.axes import to_humans
 from humans_sim.models.model import Model
-from humans_sim.observation.draft.labels import LabelMeaning
-from humans_sim.observation.draft.landmarks import Landmarks
+from humans_sim.models.points import to_humans
+from humans_sim.observation.draft.landmarks import LabelMeaning, Landmarks
 from humans_sim.observation.draft.placing import FAR, Fit
 from humans_sim.observation.markers.marker_set import SetMarker
 

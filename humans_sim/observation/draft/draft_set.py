@@ -5,18 +5,24 @@ Labels say what they can (:mod:`labels`), the place of a marker on a standing pe
 rest (:mod:`placing`), and where there are motions, the markers with which it moves
 (:mod:`rigidity`). A person looks over the result: every marker says why it is where it
 is, and how sure that is.
+
+A draft of a marker set as a file that people read and correct. Which markers move with
+which segment: distances that stay over a motion.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.core.errors import HumansError
+from humans_sim.core.errors import HumansError, printable
 from humans_sim.core.files import write_atomically
 from humans_sim.models.model import Model
 from humans_sim.observation.draft.draft_marker import (
@@ -24,13 +30,247 @@ from humans_sim.observation.draft.draft_marker import (
     DraftMarker,
     FittedPerson,
 )
-from humans_sim.observation.draft.draft_text import draft_text
-from humans_sim.observation.draft.labels import LabelMeaning, read_labels
-from humans_sim.observation.draft.landmarks import Landmarks, landmarks
+from humans_sim.observation.draft.landmarks import (
+    LabelMeaning,
+    Landmarks,
+    landmarks,
+    read_labels,
+)
 from humans_sim.observation.draft.placing import FAR, PersonFitter
-from humans_sim.observation.draft.rigidity import assign_segments, distance_spreads
 from humans_sim.observation.markers.marker_set import MarkerSet, marker_set_names
 from humans_sim.observation.markers.trial import MarkerTrial
+
+if TYPE_CHECKING:
+    from humans_sim.observation.markers.marker_set import SetMarker
+
+
+_LENGTHS = {
+    "thigh": (None, "yfemur", None),
+    "shank": (None, "ytibia", None),
+    "foot": (None, "yfoot", None),
+    "arm": (None, "yhumerus", None),
+    "forearm": (None, "yforearm", None),
+    "hand": (None, "yhand", None),
+    "head": (None, "yhead", None),
+}
+"""Length that a coordinate on a segment grows with; None, or others: the stature."""
+_SHOULDER = ("-xshoulder", "yshoulder", "zshoulder")
+"""The joint of the arm on the shoulder blade, from which its markers are counted."""
+_LONGEST_COMMENT = 160
+_HEAD = """\
+# A draft of a marker set, from a recording: correct it, then use it as any set
+# (humans-sim calibrate --marker-set FILE). Each marker says why it is where it is:
+# name, place on a standing person, rigidity (it moves with the others of the segment).
+# Uncertain ones serve calibration only: delete 'calibration: true' where they are
+# right. Lines that begin with '#-' were left out.
+# HuMAnS axes in the segment's frame: x forward, y up, z right; lengths by their names,
+# h is the stature, here {height:.3f} m. The markers lie {rms:.0f} mm from their places.
+title: {title}
+model: {model}
+spread: 0.03                     # m, of a place that was estimated
+
+markers:
+"""
+
+
+def draft_text(draft: MarkerSetDraft) -> str:
+    """The YAML of a draft."""
+    lines = [
+        _HEAD.format(
+            height=draft.model.height,
+            rms=1e3 * draft.rms,
+            title=_quoted(draft.title),
+            model=draft.model.name,
+        )
+    ]
+    used = [entry for entry in draft.markers if entry.marker is not None]
+    order = list(dict.fromkeys(e.marker.segment for e in used if e.marker is not None))
+    for segment in order:
+        lines.append(f"  # {segment}\n")
+        for entry in used:
+            if entry.marker is not None and entry.marker.segment == segment:
+                lines.append(_line(draft.model, entry, entry.marker))
+    left = [entry for entry in draft.markers if entry.marker is None]
+    if left:
+        lines.append("  # Left out\n")
+    for entry in left:
+        lines.append(f"  #- {{name: {_quoted(entry.name)}}}  # {_comment(entry)}\n")
+    return "".join(lines)
+
+
+def _line(model: Model, entry: DraftMarker, marker: SetMarker) -> str:
+    fields = [
+        f"name: {_quoted(marker.name)}",
+        f"segment: {marker.segment}",
+        f"at: [{', '.join(_expressions(model, marker))}]",
+    ]
+    spread = marker.spread
+    if np.ptp(spread) > 0:
+        fields.append(f"spread: [{', '.join(f'{x:g}' for x in spread)}]")
+    elif spread[0] != 0.03:
+        fields.append(f"spread: {spread[0]:g}")
+    if marker.weight != 1.0:
+        fields.append(f"weight: {marker.weight:g}")
+    if marker.calibration:
+        fields.append("calibration: true")
+    return f"  - {{{', '.join(fields)}}}  # {_comment(entry)}\n"
+
+
+def _comment(entry: DraftMarker) -> str:
+    text = printable(f"{entry.certainty.value}; {entry.comment}")
+    return text[:_LONGEST_COMMENT]
+
+
+def _expressions(model: Model, marker: SetMarker) -> list[str]:
+    """A place as shares of lengths, so that it grows with the person."""
+    side = marker.segment[:2] if marker.segment[:2] in ("r_", "l_") else ""
+    part = marker.segment.removeprefix(side)
+    words = []
+    if part == "scapula":
+        signs = (1.0, 1.0, 1.0 if side == "r_" else -1.0)
+        for value, name, sign in zip(marker.at, _SHOULDER, signs, strict=True):
+            own = -1.0 if name[0] == "-" else 1.0
+            length = own * sign * model.lengths[side + name.lstrip("-")]
+            start = f"{'-' if own * sign < 0 else ''}{name.lstrip('-')}"
+            share = round((float(value) - length) / model.height, 4)
+            words.append(f"{start} {'-' if share < 0 else '+'} {abs(share):g}*h")
+        return words
+    for value, length_name in zip(
+        marker.at, _LENGTHS.get(part, (None, None, None)), strict=True
+    ):
+        name, size = "h", model.height
+        if length_name is not None:
+            name, size = length_name, model.lengths[side + length_name]
+        share = round(float(value) / size, 4)
+        words.append("0" if share == 0 else f"{share:g}*{name}")
+    return words
+
+
+def _quoted(text: str) -> str:
+    """A label as YAML takes it, whatever it holds."""
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9._]*", text) and text.lower() not in (
+        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
+    ):  # fmt: skip
+        return text
+    return json.dumps(text)
+
+
+_FEWEST = 20
+"""Frames in which two markers must be seen for their distance to say anything."""
+_MOST = 400
+"""Frames that are looked at; more of a motion repeat it."""
+_INNER = (10.0, 90.0)
+"""Percentiles between which a distance counts: swaps and ghosts are beyond."""
+_TO_DEVIATION = 2.563
+"""Width of these of a normal distribution, in standard deviations."""
+_SLIDE, _SLIDE_OF_TWO = 0.004, 0.008
+"""Usual change of a distance on one segment, as skin slides, and where it is the only
+one: two markers of a foot flex with the shoe [m]."""
+_MOST_COST = 9.0
+"""Of rigidity, in squared deviations: a marker on the wrong segment misleads others."""
+_PLACE = 0.05
+"""Usual distance of a marker from the nearest landmark of its segment [m]."""
+_ROUNDS = 5
+
+
+def distance_spreads(
+    motions: Sequence[MarkerTrial], names: Sequence[str]
+) -> np.ndarray:
+    """Standard deviations of the distances of all pairs over motions (m, m) [m].
+
+    NaN where a pair is not seen together often enough.
+
+    Args:
+        motions: recordings in which the person moves.
+        names: of the markers, in the order of rows and columns.
+    """
+    m = len(names)
+    frames = []
+    for trial in motions:
+        rows = np.unique(np.linspace(0, len(trial) - 1, _MOST).astype(int))
+        part = np.full((len(rows), m, 3), np.nan)
+        for column, name in enumerate(names):
+            if name in trial.names:
+                part[:, column] = trial.positions[rows, trial.names.index(name)]
+        frames.append(part)
+    spreads = np.full((m, m), np.nan)
+    if not frames:
+        return spreads
+    positions = np.concatenate(frames)
+    for k in range(m):
+        apart = np.linalg.norm(positions - positions[:, k : k + 1], axis=2)
+        for other in range(k):
+            seen = apart[:, other][np.isfinite(apart[:, other])]
+            if len(seen) >= _FEWEST:
+                low, high = np.percentile(seen, _INNER)
+                spreads[k, other] = spreads[other, k] = (high - low) / _TO_DEVIATION
+    return spreads
+
+
+def segment_costs(
+    places: np.ndarray, spreads: np.ndarray, members: np.ndarray
+) -> np.ndarray:
+    """How badly each marker fits each segment, in squared deviations (m, s).
+
+    Args:
+        places: distance of a marker from the nearest place on a segment (m, s) [m].
+        spreads: of :func:`distance_spreads` (m, m) [m].
+        members: segment of each marker (m,).
+    """
+    moving, number = _rigidity(spreads, members, places.shape[1])
+    usual = np.where(number > 1, _SLIDE, _SLIDE_OF_TWO)
+    rigid = np.minimum((moving / usual) ** 2, _MOST_COST)
+    # A segment without other markers says nothing: as good as a marker's usual one.
+    known = np.isfinite(moving)
+    rigid = np.where(known, rigid, np.where(known.any(axis=1), 1.0, 0.0)[:, None])
+    costs: np.ndarray = (places / _PLACE) ** 2 + rigid
+    return costs
+
+
+def assign_segments(
+    places: np.ndarray, spreads: np.ndarray, members: np.ndarray, fixed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Segments of all markers by place and rigidity together.
+
+    Args:
+        places: distance of a marker from the nearest place on a segment (m, s) [m].
+        spreads: of :func:`distance_spreads` (m, m) [m].
+        members: segment of each marker to begin with (m,).
+        fixed: markers whose segment is known (m,).
+
+    Returns:
+        The segments (m,), and the costs of :func:`segment_costs` (m, s).
+    """
+    members = members.copy()
+    for _ in range(_ROUNDS):
+        costs = segment_costs(places, spreads, members)
+        better = np.where(fixed, members, costs.argmin(axis=1))
+        if (better == members).all():
+            break
+        members = better
+    return members, segment_costs(places, spreads, members)
+
+
+def _rigidity(
+    spreads: np.ndarray, members: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Median change of distances from a marker to the others of a segment (m, s) [m].
+
+    Also how many others these are (m, s).
+    """
+    moving = np.full((len(members), count), np.nan)
+    number = np.zeros((len(members), count), dtype=np.int64)
+    for segment in range(count):
+        for marker in range(len(members)):
+            others = members == segment
+            others[marker] = False
+            known = spreads[marker, others]
+            known = known[np.isfinite(known)]
+            if len(known):
+                moving[marker, segment] = np.median(known)
+                number[marker, segment] = len(known)
+    return moving, number
+
 
 FEWEST = 6
 """Markers with a place without which there is no person."""

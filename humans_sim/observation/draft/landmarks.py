@@ -3,18 +3,24 @@
 
 The markers of the package's sets are the landmarks. A limb's skin is added as points
 around its axis, since clusters sit anywhere on it.
+
+What a label says about the place of its marker.
+
+Labels of the package's sets, and their aliases, are known. Others are taken apart into
+a side and a word: ``KneeLat_R``, ``left thigh 3``, ``LMedMall``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from humans_sim.models.model import Model
+from humans_sim.observation.markers.correspondence import plain_name
 from humans_sim.observation.markers.marker_set import (
     MarkerSet,
     SetMarker,
@@ -144,3 +150,231 @@ def _renamed(marker: SetMarker, name: str) -> SetMarker:
         marker.calibration,
         marker.spread,
     )
+
+
+_COMPUTED_LABELS = re.compile(
+    r"\*\d+|unnamed\d+|unlabell?ed.*|[LR](FE|TI|FO|TO|HU|RA|HN|CL|BO|FT)\d?[OALP]"
+    r"|(PEL|TRX|HED|THX|LUM)[OALP]|.*(ground|virtual|origin|joint|centre|center).*"
+    r"|.*[A-Z]JC|mid.*|com|cent(re|er)ofmass",
+    re.I,
+)
+"""Labels of points that programs compute, or gave to what they could not name."""
+_SIDES = {"r": "R", "right": "R", "rt": "R", "l": "L", "left": "L", "lt": "L"}
+_INNER = re.compile(r"med(ial)?|inner|int|m(?=kne|ank|elb|mall)|(?<=kne)m|(?<=ank)m")
+_OUTER = re.compile(r"lat(eral)?|outer|ext|(?<=kne)l|(?<=ank)l")
+_PIG = "plug-in-gait"
+_CAST = "cast-ior"
+_WORDS: tuple[tuple[str, str, str, str], ...] = (
+    # word, segment, set and label of the landmark ({s}: the side); none: anywhere there
+    (r"asis?|sias|ias|iliacant", "base_link", _PIG, "{s}ASI"),
+    (r"psis?|sips|ips", "base_link", _PIG, "{s}PSI"),
+    (r"v?sacr(um|al)?|s[12]", "base_link", "helen-hayes", "SACR"),
+    (r"pelv(is)?|waist|crest|iliac(crest)?|ic|hip", "base_link", "", ""),
+    (r"g?troch(anter)?(ion)?|gt|gtr|greatertrochanter", "thigh", _CAST, "{s}GT"),
+    (r"thi?(gh)?(up(per)?|low(er)?|front|rear|lat|sup|inf)?|fem(ur)?", "thigh", "", ""),
+    (r"kneinner|epicondyleinner|fme|mfe|mfc", "thigh", _PIG, "{s}KNM"),
+    (r"kne(outer)?|epicondyle(outer)?|fle|lfe|lfc", "thigh", _PIG, "{s}KNE"),
+    (r"fib(ula)?(head)?|fh|hf|fax", "shank", _CAST, "{s}HF"),
+    (r"tib(ial?)?tub(erosity)?|tt|ttc", "shank", _CAST, "{s}TT"),
+    (
+        r"(tib(ia)?|shank|shin|sha|shn|sh|sk|calf|leg)(up(per)?|low(er)?|front|rear"
+        r"|outer|sup|inf)?",
+        "shank",
+        "",
+        "",
+    ),
+    (r"(ank|mall?(eol(us)?)?)inner|tam", "shank", _PIG, "{s}MED"),
+    (r"(ank|mall?(eol(us)?)?)(outer)?|fal", "shank", _PIG, "{s}ANK"),
+    (r"hee|cal(c(aneus)?)?|fcc", "foot", _PIG, "{s}HEE"),
+    (
+        r"(mt|mth|met|meta|fm|mtp)(head)?1|1(mt|met|mth|mtp)|bigtoe|hallux",
+        "foot",
+        _CAST,
+        "{s}FM",
+    ),  # fmt: skip
+    (
+        r"(mt|mth|met|meta|fm|mtp)(head)?[23]|[23](mt|met|mth|mtp)",
+        "foot",
+        _CAST,
+        "{s}SM",
+    ),  # fmt: skip
+    (
+        r"(mt|mth|met|meta|fm|mtp)(head)?5|5(mt|met|mth|mtp)|smalltoe",
+        "foot",
+        _CAST,
+        "{s}VM",
+    ),  # fmt: skip
+    (r"toe", "foot", _PIG, "{s}TOE"),
+    (r"toe.*|(mid|fore|rear|hind)?foot.*|(mt|met|nav).*", "foot", "", ""),
+    (r"sho|acr(om(ion|ium)?)?|ac|sae|saj", "scapula", _PIG, "{s}SHO"),
+    (
+        r"clav(icle)?|ij|jn|suprasternale|sternalnotch|jugular.*|snj",
+        "torso",
+        _PIG,
+        "CLAV",
+    ),
+    (r"stern?(um)?|strn|str|xiph(oid)?|px|substernale|sxs", "torso", _PIG, "STRN"),
+    (r"c7|cv7|cervicale", "torso", _PIG, "C7"),
+    (r"t1?\d|tv1?\d|bak|bac|back|chest|thorax|trunk|rib.*", "torso", "", ""),
+    (r"elbinner|hme|mhe", "arm", "rajagopal", "{s}.MElbow"),
+    (r"elb(outer)?|hle|lhe", "arm", _PIG, "{s}ELB"),
+    (
+        r"upa|ua|u(pper)?arm|arm|bic(eps?)?|tri(ceps?)?|delt(oid)?|hum(erus)?",
+        "arm",
+        "",
+        "",
+    ),  # fmt: skip
+    (r"f(ore)?arm|frm|fra|fa|rad(ius)?|ulna", "forearm", "", ""),
+    (
+        r"wr(i|ist)?(a|outer|rad(ial)?|thumb)|rsp|styloidrad.*",
+        "forearm",
+        _PIG,
+        "{s}WRA",
+    ),  # fmt: skip
+    (
+        r"wr(i|ist)?(b|inner|uln(a|ar)?|pinky)|usp|uhe|styloiduln.*",
+        "forearm",
+        _PIG,
+        "{s}WRB",
+    ),  # fmt: skip
+    (r"wr(i|ist)?", "forearm", "rajagopal", "{s}.Wrist"),
+    (r"fin(ger)?|knuckle|hand|thumb|pinky|index|hm\d", "hand", _PIG, "{s}FIN"),
+    (r"fhd|hdf|fronthead|headfront|forehead", "head", _PIG, "{s}FHD"),
+    (r"bhd|hdb|backhead|headback|rearhead", "head", _PIG, "{s}BHD"),
+    (r"top(of)?head|headtop|vertex", "head", "gait2354", "Top.Head"),
+    (r"head|hd|temple|ear|eye|nose|tragus", "head", "", ""),
+)
+_SAME_PLACE = 0.02
+"""Distance of two landmarks that are one [m]."""
+_PAIRED = ("thigh", "shank", "foot", "scapula", "arm", "forearm", "hand")
+
+
+@dataclass(frozen=True)
+class LabelMeaning:
+    """What a label says.
+
+    Attributes:
+        segment: link of the model; empty where the label says nothing.
+        landmark: set and label of the landmark; None: anywhere on the segment.
+        known: whether the label itself is one of that set.
+        computed: whether a program computed the point.
+    """
+
+    segment: str = ""
+    landmark: tuple[str, str] | None = None
+    known: bool = False
+    computed: bool = False
+
+
+def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeaning]:
+    """What each of the labels of a recording says.
+
+    A label that several sets have is that of the set which has most of the labels.
+
+    Args:
+        labels: of the recording.
+        known: the places of the sets that are known.
+    """
+    tables: dict[str, dict[str, str]] = {}
+    segments: dict[tuple[str, str], str] = {}
+    places: dict[tuple[str, str], np.ndarray] = {}
+    for landmark, marker in zip(known.sources, known.markers.markers, strict=True):
+        name, label = landmark
+        if not name:  # skin
+            continue
+        segments[landmark], places[landmark] = marker.segment, marker.at
+        for word in (label, *marker.aliases):
+            tables.setdefault(name, {}).setdefault(plain_name(word), label)
+    plain = {label: plain_name(label) for label in labels}
+    count = {
+        name: sum(word in table for word in plain.values())
+        for name, table in tables.items()
+    }
+    own = {
+        name: {plain_name(word) for word in tables[name].values()} for name in tables
+    }
+    names = {name: sum(word in own[name] for word in plain.values()) for name in tables}
+    order = sorted(tables, key=lambda name: (-count[name], -names[name]))
+    meanings: dict[str, LabelMeaning] = {}
+    taken: list[tuple[str, str]] = []
+    for label, word in plain.items():
+        source = next((name for name in order if word in tables[name]), None)
+        if source is not None:
+            landmark = (source, tables[source][word])
+            meanings[label] = LabelMeaning(segments[landmark], landmark, known=True)
+            taken.append(landmark)
+        elif _COMPUTED_LABELS.fullmatch(
+            re.sub(r"[\s._-]", "", label.rpartition(":")[2])
+        ):
+            meanings[label] = LabelMeaning(computed=True)
+        else:
+            meanings[label] = _by_words(label)
+    for label, meaning in meanings.items():
+        if meaning.known or meaning.landmark is None:
+            continue
+        place = places.get(meaning.landmark)
+        if place is None or any(
+            segments[other] == meaning.segment
+            and np.linalg.norm(places[other] - place) < _SAME_PLACE
+            for other in taken
+        ):  # a second one is elsewhere on the segment
+            meanings[label] = replace(meaning, landmark=None)
+        else:
+            taken.append(meaning.landmark)
+    return meanings
+
+
+def _by_words(label: str) -> LabelMeaning:
+    """A label taken apart into its side and its word."""
+    bare = label.rpartition(":")[2] or label
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bare)
+    words = [w for w in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if w]
+    for side, rest in _sides(words):
+        plain = re.sub(r"(?<=[a-z])0?\d{1,2}$", "", rest) if len(rest) > 2 else rest
+        for text in dict.fromkeys((rest, plain)):
+            text = re.sub("knee", "kne", re.sub("ankle", "ank", text))
+            text = re.sub("shoulder|should", "sho", re.sub("elbow", "elb", text))
+            text = re.sub("heel", "hee", text)
+            moved = text
+            for pattern, tag in ((_INNER, "inner"), (_OUTER, "outer")):
+                if pattern.search(moved) and moved not in ("external", "internal"):
+                    moved = pattern.sub("", moved, count=1) + tag
+                    break
+            for form in dict.fromkeys((moved, text)):
+                meaning = _meaning(form, side)
+                if meaning is not None:
+                    return meaning
+    return LabelMeaning()
+
+
+def _sides(words: list[str]) -> list[tuple[str, str]]:
+    """Possible sides of a label, with what remains of it."""
+    options: list[tuple[str, str]] = []
+    for place in (0, len(words) - 1):
+        if words and words[place] in _SIDES:
+            rest = words[:place] + words[place + 1 :]
+            options.append((_SIDES[words[place]], "".join(rest)))
+    glued = "".join(words)
+    for word in ("right", "left", "r", "l"):
+        if glued.startswith(word) and len(glued) > len(word) + 1:
+            options.append((_SIDES[word], glued[len(word) :]))
+    options.append(("", glued))
+    for word in ("right", "left", "r", "l"):
+        if glued.endswith(word) and len(glued) > len(word) + 1:
+            options.append((_SIDES[word], glued[: -len(word)]))
+    return options
+
+
+def _meaning(word: str, side: str) -> LabelMeaning | None:
+    for pattern, segment, source, landmark in _WORDS:
+        if not re.fullmatch(pattern, word):
+            continue
+        if segment in _PAIRED:
+            if not side:
+                return None
+            segment = f"{side.lower()}_{segment}"
+        if "{s}" in landmark and not side:
+            return None
+        place = (source, landmark.replace("{s}", side)) if source else None
+        return LabelMeaning(segment, place)
+    return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.models.axes import ROS_FROM_HUMANS
+from humans_sim.models.points import ROS_FROM_HUMANS
 
 METRES = {
     "mm": 1e-3,

@@ -6,17 +6,27 @@ files damaged at random, ezc3d 1.7 crashed on 36 (segmentation fault), did not c
 from 5 within 5 s, and it reads files whose data were cut off without a word. What we
 need of the format is small, and is checked against the size of the file first. ezc3d
 writes the files, and reads them beside us in the tests.
+
+Events of a C3D file, from its group EVENT or, in older files, from its header. Analogue
+channels of a C3D file, in their units.
+
+Which axis of a file points up: what the file says, and what its content shows.
+
+Programs write the axes of their screen, and some of them a screen that stands on its
+head. People do not, and neither do floors.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from humans_sim.core.disk_arrays import by_rows
+from humans_sim.core.arrays import by_rows
 from humans_sim.core.errors import printable
 from humans_sim.observation.markers.assemble import (
     HIGHEST_RATE,
@@ -26,18 +36,269 @@ from humans_sim.observation.markers.assemble import (
     length_of,
     make_trial,
     numbered_names,
+    read_marker_bytes,
 )
 from humans_sim.observation.markers.axes import UP_AXES, full_units
-from humans_sim.observation.markers.c3d_analog import read_analog
-from humans_sim.observation.markers.c3d_events import read_events
-from humans_sim.observation.markers.c3d_layout import C3dLayout, find_layout
-from humans_sim.observation.markers.c3d_parameters import MOST, C3dHead
+from humans_sim.observation.markers.c3d_parameters import (
+    MOST,
+    C3dHead,
+    C3dLayout,
+    find_layout,
+)
 from humans_sim.observation.markers.c3d_plates import plate_corners, read_plates
-from humans_sim.observation.markers.errors import MarkerFileError
-from humans_sim.observation.markers.file_header import FileHeader
-from humans_sim.observation.markers.text_file import read_marker_bytes
-from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.markers.up_axis import find_up
+from humans_sim.observation.markers.force_plate import plate_axes
+from humans_sim.observation.markers.trial import (
+    AnalogChannels,
+    FileHeader,
+    MarkerFileError,
+    MarkerTrial,
+    TrialEvent,
+)
+
+_KEY, _COUNT, _TIMES, _LABELS, _MOST = 298, 300, 304, 396, 18
+"""Bytes of the header at which events stand, and how many it holds."""
+_FOUR_LETTERS = 12345
+"""The key of a header whose events have labels."""
+
+
+def read_events(
+    head: C3dHead, first: int, count: int, rate: float
+) -> tuple[TrialEvent, ...]:
+    """Events in the order of time, on the clock of the trial.
+
+    Files count from the first frame of the recording, of which the trial may be a
+    part. Where that puts all events outside the trial, and counting from its own first
+    frame puts all inside, they count from there.
+
+    Args:
+        head: header and parameters.
+        first: number of the first frame.
+        count: of frames.
+        rate: of the frames [Hz].
+    """
+    times, labels, contexts = _group(head)
+    if not times:
+        times, labels, contexts = _header(head)
+    before, length = max(first - 1, 0) / rate, count / rate
+    inside = [0.0 <= time - before <= length for time in times]
+    if before and times and not any(inside):
+        if all(0.0 <= time <= length for time in times):
+            before = 0.0
+            head.note("the times count from the first frame stored", "EVENT:TIMES")
+    events = [
+        TrialEvent(time - before, label, context)
+        for time, label, context in zip(times, labels, contexts, strict=True)
+        if math.isfinite(time)
+    ]
+    return tuple(sorted(events, key=lambda event: event.time))
+
+
+def _group(head: C3dHead) -> tuple[list[float], list[str], list[str]]:
+    """Times [s], labels and contexts of the group EVENT; times are in two parts."""
+    used = head.count("EVENT:USED") or 0
+    parts = head.all_numbers("EVENT:TIMES")
+    labels, contexts = head.texts("EVENT:LABELS"), head.texts("EVENT:CONTEXTS")
+    number = min(used, len(parts) // 2)
+    if number < used:
+        head.note(f"{used} events, but {number} have a time", "EVENT:USED")
+    pairs = parts[: 2 * number].reshape(-1, 2)
+    times = (60.0 * pairs[:, 0] + pairs[:, 1]).tolist()
+    blanks = [""] * number
+    return times, (labels + blanks)[:number], (contexts + blanks)[:number]
+
+
+def _header(head: C3dHead) -> tuple[list[float], list[str], list[str]]:
+    words = head.words
+    key, used = (int(head.integers(words[k : k + 2])[0]) for k in (_KEY, _COUNT))
+    if key != _FOUR_LETTERS or not 0 < used <= _MOST:
+        return [], [], []
+    times: np.ndarray = head.reals(words[_TIMES : _TIMES + 4 * used])
+    labels = [
+        words[_LABELS + 4 * k : _LABELS + 4 * k + 4].decode("latin-1").strip("\0 ")
+        for k in range(used)
+    ]
+    return times.tolist(), labels, [""] * used
+
+
+_FAR_OFFSET = -(1 << 14)
+"""No board with signs is set off so far."""
+
+
+def read_analog(
+    head: C3dHead, layout: C3dLayout, data: bytes, rate: float
+) -> AnalogChannels | None:
+    """All channels, scaled: (number - OFFSET) x SCALE x GEN_SCALE.
+
+    Args:
+        head: header and parameters.
+        layout: where the numbers lie.
+        data: the file.
+        rate: of the frames [Hz].
+
+    Returns:
+        The channels, or None where there are none.
+    """
+    channels, each = layout.channels, layout.subframes
+    if channels == 0 or each == 0:
+        return None
+    form = head.text("ANALOG:FORMAT").upper()
+    offsets = _filled(head, "ANALOG:OFFSET", channels, 0.0)
+    size, width = layout.size, layout.width
+    stored = np.frombuffer(data, np.uint8, layout.bytes, layout.begin)
+    stored = stored.reshape(layout.count, width * size)[:, 4 * layout.points * size :]
+    raw = stored.tobytes()
+    with np.errstate(all="ignore"):  # damaged reals; they are looked at below
+        if size == 4:
+            values = head.reals(raw)
+            # Reals of a board without signs are never negative; its offsets seem so.
+            guess = not form and offsets.min() <= _FAR_OFFSET and values.min() >= 0
+            unsigned = form == "UNSIGNED" or guess
+        else:
+            unsigned = form == "UNSIGNED"
+            values = _signless(head.integers(raw), unsigned).astype(float)
+        values = values.reshape(layout.count * each, channels)
+        general = head.number("ANALOG:GEN_SCALE")
+        values -= _signless(offsets, unsigned)
+        values *= _filled(head, "ANALOG:SCALE", channels, 1.0)
+        values *= 1.0 if general is None else general
+    bad = ~np.isfinite(values)
+    if bad.any():
+        values[bad] = np.nan
+        head.note(f"{bad.sum()} analogue values are no numbers", "ANALOG")
+    labels = head.texts("ANALOG:LABELS")[:channels]
+    labels += [""] * (channels - len(labels))
+    units = head.texts("ANALOG:UNITS")[:channels]
+    _compare_rate(head, rate * each)
+    return AnalogChannels(
+        numbered_names(
+            labels, "channel", lambda text: head.note(text, "ANALOG:LABELS")
+        ),
+        tuple(units + [""] * (channels - len(units))),
+        rate * each,
+        values,
+    )
+
+
+def _signless(numbers: np.ndarray, unsigned: bool) -> np.ndarray:
+    """16-bit numbers without a sign, where the file says that they have none."""
+    return np.where(numbers < 0, numbers + 65536, numbers) if unsigned else numbers
+
+
+def _filled(head: C3dHead, name: str, count: int, usual: float) -> np.ndarray:
+    """A number for each channel; the usual one where the file has none."""
+    numbers = head.all_numbers(name)[:count]
+    if len(numbers) < count:
+        head.note(f"{len(numbers)} numbers for {count} channels", name)
+    return np.concatenate([numbers, np.full(count - len(numbers), usual)])
+
+
+def _compare_rate(head: C3dHead, rate: float) -> None:
+    said = head.number("ANALOG:RATE")
+    if said and abs(said - rate) > 1e-3 * rate:
+        head.note(f"{said:g} Hz, but the samples come at {rate:g} Hz", "ANALOG:RATE")
+
+
+USUAL = "z"
+"""Where neither the file nor its content says more."""
+_HIGH = re.compile(
+    r"[LR]?[FB]HD|[LR]?HD[FB]|(TOP|[LR]?[FB]?)HEAD|VERTEX|NECK|C7|CV7|CLAV|STRN|SXS"
+    r"|SNJ|(L|R|LEFT|RIGHT)?(SHO|SHOULD|SHOULDER|ACR|ACROM|ACROMIUM|ACROMION|SAE)"
+)
+_LOW = re.compile(
+    r"(L|R|LEFT|RIGHT)?(TOE|HEE|HEEL|FOO|FOOT|ANK|ANKLE|MALL|MET|MT[1-5]|MTP[1-5]"
+    r"|FM[1-5]|CAL|CALC|FCC|FAL|TAM)[1-4]?"
+)
+"""Labels of markers on head and shoulders, and on feet, as common sets name them."""
+_APART = 0.4
+"""Head or shoulders of a person upright are further above the feet than this [m]."""
+_ALONG = 0.8
+"""Cosine of the largest angle between an axis and what shows it."""
+_SAMPLES = 10_000
+"""Samples of a recording that show where up is."""
+_BELOW = 0.1
+"""So much may lie beneath the floor: a marker on a foot, a badly set origin [m]."""
+
+
+def find_up(
+    said: str, names: Sequence[str], positions: np.ndarray, corners: np.ndarray
+) -> tuple[str, str]:
+    """The axis that points up, and a note where that is not what the file says.
+
+    The axis is what the file says, in the direction that the content shows. Where the
+    file says nothing, the content shows the axis too: heads above feet, or the
+    corners of force plates.
+
+    Args:
+        said: by the file: x, -x, y, -y, z, -z, or empty.
+        names: of the markers.
+        positions: on the axes of the file (n, m, 3) [m], NaN where missing.
+        corners: of force plates, likewise (k, 4, 3) [m].
+    """
+    body = _axis_of(_body(names, positions))
+    floor = _axis_of(_floor(corners))
+    reason = "heads are above feet" if body else "force plates show their upper sides"
+    shown = body or floor
+    if not said:
+        if shown and shown != USUAL:
+            return shown, f"no axis is said to be up; {reason} along {shown}"
+        return shown or USUAL, ""
+    if shown == said:
+        return said, ""
+    if shown and shown[-1] != said[-1]:
+        return said, (
+            f"{said} is taken for up, as the file says, though {reason} along {shown}: "
+            f"if that is right, give up='{shown}'"
+        )
+    if not shown and said.startswith("-") and _all_on_one_side(positions, said[-1]):
+        shown, reason = said[-1], "all markers are above the floor"
+    if not shown:
+        return said, ""
+    return shown, f"the file says that {said} is up, but {reason} along {shown}"
+
+
+def _body(names: Sequence[str], positions: np.ndarray) -> np.ndarray | None:
+    """From feet to head or shoulders (3,)."""
+    labels = [re.sub("[^A-Z0-9]", "", n.rpartition(":")[2].upper()) for n in names]
+    high = [k for k, label in enumerate(labels) if _HIGH.fullmatch(label)]
+    low = [k for k, label in enumerate(labels) if _LOW.fullmatch(label)]
+    if not high or not low:
+        return None
+    # Of a long recording some samples show it as well.
+    some = positions[:: max(1, len(positions) // _SAMPLES)]
+    upper, lower = some[:, high], some[:, low]
+    upper, lower = (part[~np.isnan(part).any(axis=2)] for part in (upper, lower))
+    if not len(upper) or not len(lower):
+        return None
+    difference: np.ndarray = np.median(upper, axis=0) - np.median(lower, axis=0)
+    return difference if np.linalg.norm(difference) > _APART else None
+
+
+def _floor(corners: np.ndarray) -> np.ndarray | None:
+    """The direction in which plates show their upper side (3,)."""
+    if not len(corners):
+        return None
+    normal: np.ndarray = -np.sum([plate_axes(p)[:, 2] for p in corners], axis=0)
+    return normal
+
+
+def _axis_of(vector: np.ndarray | None) -> str:
+    """The word for an axis near a vector; empty where there is none."""
+    if vector is None:
+        return ""
+    length = float(np.linalg.norm(vector))
+    k = int(np.argmax(np.abs(vector)))
+    if not length > 0 or abs(vector[k]) < _ALONG * length:
+        return ""
+    return ("-" if vector[k] < 0 else "") + "xyz"[k]
+
+
+def _all_on_one_side(positions: np.ndarray, axis: str) -> bool:
+    """Whether markers lie above a floor through the origin, and none beneath."""
+    some = positions[:: max(1, len(positions) // _SAMPLES)]
+    heights = some[:, :, "xyz".index(axis)]
+    heights = heights[~np.isnan(heights)]
+    return bool(len(heights) and heights.min() > -_BELOW and heights.max() > _APART)
+
 
 UNITS = "mm"
 """Where a file says nothing."""

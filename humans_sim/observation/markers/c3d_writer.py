@@ -4,25 +4,57 @@
 What the reader gives is kept: markers with their residuals and numbers of frames,
 events, analogue channels, force plates and notes. A plate becomes one of type 2, with
 six channels of its own, called after it. Notes go to a parameter of this package.
+
+The module ezc3d, also where it was built from source.
+
+Where ezc3d has no wheel (Linux on arm64), its extension looks for its own library in
+the folder it was built in, which is gone. The library lies beside the extension: loaded
+first, it is found.
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.errors import MissingDependencyError, ParameterError
 from humans_sim.core.files import atomic_stream
-from humans_sim.observation.markers.analog import AnalogChannels
 from humans_sim.observation.markers.axes import METRES, check_units, from_z_up
 from humans_sim.observation.markers.c3d_parameters import BLOCK, MOST
-from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 from humans_sim.observation.markers.force_plate import ForcePlate, plate_axes
-from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.markers.trial import AnalogChannels, MarkerTrial
+
+_LIBRARY = "libezc3d.so"
+
+
+def ezc3d_module() -> ModuleType:
+    """The module ezc3d.
+
+    Raises:
+        MissingDependencyError: it is not installed, or does not load.
+    """
+    spec = find_spec("ezc3d")
+    if spec is None:
+        raise MissingDependencyError(
+            "C3D files are written by ezc3d: pip install 'humans-sim[c3d]'"
+        )
+    for folder in spec.submodule_search_locations or ():
+        library = Path(folder) / _LIBRARY
+        if library.is_file():
+            ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    try:
+        return import_module("ezc3d")
+    except ImportError as error:
+        raise MissingDependencyError(f"ezc3d does not load: {error}") from error
+
 
 UP = "z"
 UNITS = "mm"

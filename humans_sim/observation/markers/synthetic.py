@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.trajectories.sway import Sway
+from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.budget import FRAMES
 from humans_sim.core.errors import ParameterError
-from humans_sim.models.axes import to_ros
 from humans_sim.models.model import Model
-from humans_sim.models.points import PointSet
+from humans_sim.models.points import PointSet, to_ros
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     MarkerSet,

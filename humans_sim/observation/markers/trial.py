@@ -3,6 +3,10 @@
 
 Events, analogue channels and force plates of the recording keep their own times, on
 the same clock, when samples are chosen.
+
+What happened in a recording, as somebody marked it: foot strikes, foot offs. What a
+file of markers says about its laboratory. Analogue channels of a recording: force
+plates, electromyography, buttons. What can be wrong with a file of markers.
 """
 
 from __future__ import annotations
@@ -14,12 +18,117 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.core.disk_arrays import by_rows
-from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers.analog import AnalogChannels
-from humans_sim.observation.markers.file_header import FileHeader
+from humans_sim.core.arrays import by_rows
+from humans_sim.core.errors import FileError, ParameterError
 from humans_sim.observation.markers.force_plate import ForcePlate
-from humans_sim.observation.markers.trial_events import TrialEvent
+
+
+@dataclass(frozen=True)
+class TrialEvent:
+    """A moment that somebody marked.
+
+    Attributes:
+        time: on the clock of the trial [s]; below 0 before its first sample.
+        label: what happened, e.g. Foot Strike.
+        context: whose or which side, e.g. Left; empty where the file has none.
+    """
+
+    time: float
+    label: str
+    context: str = ""
+
+
+@dataclass(frozen=True)
+class FileHeader:
+    """Units and axes, as the file has them and as they were read.
+
+    Attributes:
+        units: of length, e.g. mm; empty where the file has none.
+        x_screen: axis to the right on the screen of the program that wrote the file,
+            e.g. +X; empty where the file has none.
+        y_screen: axis upwards on that screen; empty where the file has none.
+        up: axis that was taken for upwards, one of x, -x, y, -y, z, -z.
+    """
+
+    units: str
+    x_screen: str
+    y_screen: str
+    up: str
+
+
+@dataclass(frozen=True, eq=False)
+class AnalogChannels:
+    """Channels sampled together, on the clock of the trial they belong to.
+
+    Attributes:
+        names: of the channels, each once.
+        units: of each channel, as the file has them.
+        rate: samples a second [Hz].
+        values: scaled, one row a sample (n, c); NaN where the file has no number.
+        start: time of the first sample [s].
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    rate: float
+    values: np.ndarray
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check sizes.
+
+        Raises:
+            ParameterError: the parts do not fit together.
+        """
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise ParameterError(
+                f"values of {len(self.names)} channels have shape {self.values.shape}"
+            )
+        if len(self.units) != len(self.names) or len(set(self.names)) < len(self.names):
+            raise ParameterError("each channel has one name of its own and one unit")
+        if not self.rate > 0:
+            raise ParameterError(f"channels are not sampled at {self.rate} Hz")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        """Size and rate."""
+        return (
+            f"<AnalogChannels: {len(self)} samples of {len(self.names)} channels, "
+            f"{self.rate:g} Hz>"
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The samples of one channel (n,)."""
+        column: np.ndarray = self.select([name]).values[:, 0]
+        return column
+
+    @property
+    def times(self) -> np.ndarray:
+        """Of the samples (n,) [s]."""
+        times: np.ndarray = self.start + np.arange(len(self)) / self.rate
+        return times
+
+    def select(self, names: Sequence[str]) -> AnalogChannels:
+        """These channels only, in this order.
+
+        Raises:
+            ParameterError: a channel is not there.
+        """
+        for name in names:
+            if name not in self.names:
+                raise ParameterError(
+                    f"no channel is called '{name}' (there are: "
+                    f"{', '.join(self.names)})"
+                )
+        columns = [self.names.index(name) for name in names]
+        return replace(
+            self,
+            names=tuple(names),
+            units=tuple(self.units[k] for k in columns),
+            values=self.values[:, columns],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,3 +266,10 @@ class MarkerTrial:
     def moved(self, positions: np.ndarray) -> MarkerTrial:
         """The same markers at other positions (n, m, 3) [m]."""
         return replace(self, positions=positions)
+
+
+class MarkerFileError(FileError):
+    """A file of markers, or of what was made of them, cannot be read.
+
+    Its key is the parameter or the byte at fault (C3D), or None.
+    """

@@ -10,14 +10,14 @@ import numpy as np
 
 from humans_sim.core.kernels import kernel
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.body_shape import BodyShape
 from humans_sim.observation.posture.calibration_prior import (
+    BodyShape,
     CalibrationSettings,
     SizePrior,
 )
 from humans_sim.observation.posture.kernels import advance
-from humans_sim.observation.posture.tree import MarkedTree
 from humans_sim.observation.posture.tree_kernels import (
+    MarkedTree,
     chain_of,
     empty_poses,
     place,
@@ -330,7 +330,7 @@ def _frame_system(q, y, weight, marked, local_rate, origin_rate):
         q: the posture.
         y: measured markers (m, 3) [m].
         weight: of them; 0 for those not seen (m,).
-        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
         local_rate: change of the markers' places with the sizes (m, 3, k).
         origin_rate: change of the joint origins with the sizes (n, 3, k).
     """

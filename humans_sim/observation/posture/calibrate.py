@@ -23,23 +23,23 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models.angles import joint_angles
-from humans_sim.models.axes import to_humans, to_ros
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
+from humans_sim.models.points import to_humans, to_ros
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.body_shape import body_shape
 from humans_sim.observation.posture.bundle import Bundle, Frames
 from humans_sim.observation.posture.calibration_prior import (
     CalibrationSettings,
+    body_shape,
     joint_spreads,
     size_prior,
 )
-from humans_sim.observation.posture.settings import SolverSettings
-from humans_sim.observation.posture.sight import usual_spread, weakly_seen_joints
 from humans_sim.observation.posture.solver import PostureSolver
 from humans_sim.observation.posture.subject import Subject, with_marker_positions
-from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
+from humans_sim.observation.posture.tree_kernels import MarkedTree, Tree, marker_bodies
+from humans_sim.observation.posture.wide_search import usual_spread, weakly_seen_joints
+from humans_sim.observation.search_settings import SolverSettings
 
 SEEN = 0.7
 """Posterior spread over prior spread above which a number was not seen."""

@@ -100,7 +100,7 @@ def normal_equations(x, q, goal, marked, poses, equations):
         x: where the markers are (m, 3) [m].
         q: the posture.
         goal: a :class:`PostureGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
         poses: of its bodies at q, :class:`BodyPoses`.
         equations: :class:`NormalEquations` to fill.
     """
@@ -283,7 +283,7 @@ def solve_posture(q, goal, marked, damping, tolerance, most):
     Args:
         q: posture to begin with.
         goal: a :class:`PostureGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
         damping: shortens the first steps [m^2].
         tolerance: largest part of a step at which the search ends [m, rad].
         most: iterations.

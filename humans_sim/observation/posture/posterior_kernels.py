@@ -104,7 +104,7 @@ def frame_variances(frames, rules, marked):
     Args:
         frames: :class:`PostureFrames`.
         rules: :class:`MarkerWeights`.
-        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
 
     Returns:
         variances (n, nv) [m^-2 of each coordinate squared], weighted squares of the

@@ -1,23 +1,257 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reconstructed motion: postures, and how well they explain the markers."""
+"""A reconstructed motion: postures, and how well they explain the markers.
+
+Reconstructions read back from files (``.npz``). Reconstructions written to files
+(``.npz``): everything, to be loaded again.
+
+What a recording has beside its markers, in files of reconstructions (``.npz``).
+
+Events, notes and what the file said of itself go to the header; channels and plates
+are arrays, those of all plates one after the other.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from humans_sim.core.disk_arrays import by_rows, release, row_slices
+from humans_sim.core.arrays import by_rows, release, row_slices
+from humans_sim.core.errors import MALFORMED_CONTENT, HumansError
+from humans_sim.core.npz_file import read_npz, write_npz
 from humans_sim.models.angles import JointAngles, joint_angles
+from humans_sim.models.catalogue import load_model
 from humans_sim.models.conventions import HUMANS
+from humans_sim.models.files.named_models import is_packaged
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.mot_file import write_mot
-from humans_sim.observation.posture.result_writer import save_reconstruction
+from humans_sim.observation.markers.assemble import FARTHEST, HIGHEST_RATE, LOWEST_RATE
+from humans_sim.observation.markers.force_plate import ForcePlate
+from humans_sim.observation.markers.trial import (
+    AnalogChannels,
+    FileHeader,
+    MarkerFileError,
+    MarkerTrial,
+    TrialEvent,
+)
+from humans_sim.observation.posture.opensim_files import write_mot
 from humans_sim.observation.posture.verdict import Verdict, judge
+
+PART_ARRAYS = (
+    "analog_values",
+    "plate_corners",
+    "plate_origins",
+    "plate_times",
+    "plate_wrenches",
+)
+"""Arrays that a file may lack."""
+_KEYS = ("events", "notes", "plates")
+
+
+def describe_parts(
+    trial: MarkerTrial,
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Entries of the header, and arrays by name, of :data:`PART_ARRAYS`."""
+    analog, plates = trial.analog, trial.plates
+    header: dict[str, Any] = {
+        "events": [[event.time, event.label, event.context] for event in trial.events],
+        "notes": list(trial.notes),
+        "plates": [[plate.name, len(plate.times)] for plate in plates],
+    }
+    arrays: dict[str, np.ndarray] = {}
+    if trial.header is not None:
+        header["file"] = asdict(trial.header)
+    if analog is not None:
+        header["analog"] = {
+            "names": list(analog.names),
+            "units": list(analog.units),
+            "rate": float(analog.rate),
+            "start": float(analog.start),
+        }
+        arrays["analog_values"] = analog.values
+    if plates:
+        arrays["plate_corners"] = np.array([plate.corners for plate in plates])
+        arrays["plate_origins"] = np.array([plate.origin for plate in plates])
+        arrays["plate_times"] = np.concatenate([plate.times for plate in plates])
+        arrays["plate_wrenches"] = np.concatenate([plate.wrench for plate in plates])
+    return header, arrays
+
+
+def read_parts(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Arguments of a :class:`MarkerTrial`; files of older versions have none.
+
+    Args:
+        header: of the file.
+        arrays: of the file, some of :data:`PART_ARRAYS` among them.
+
+    Raises:
+        ValueError: the entries are not as they were written.
+        HumansError: channels or plates cannot be.
+    """
+    for key in _KEYS:
+        if not isinstance(header.get(key, []), list):
+            raise ValueError(f"its {key} are no list")
+    for name in PART_ARRAYS:
+        if name in arrays and arrays[name].dtype.kind != "f":
+            raise ValueError(f"{name} holds numbers of another kind")
+    return {
+        "events": tuple(_event(entry) for entry in header.get("events", [])),
+        "notes": tuple(_text(note) for note in header.get("notes", [])),
+        "analog": _analog(header.get("analog"), arrays),
+        "plates": _plates(header.get("plates", []), arrays),
+        "header": _file(header.get("file")),
+    }
+
+
+def _event(entry: Any) -> TrialEvent:
+    time, label, context = entry
+    return TrialEvent(_number(time), _text(label), _text(context))
+
+
+def _file(entry: Any) -> FileHeader | None:
+    if entry is None:
+        return None
+    words = ("units", "x_screen", "y_screen", "up")
+    return FileHeader(*(_text(entry[word]) for word in words))
+
+
+def _analog(entry: Any, arrays: dict[str, np.ndarray]) -> AnalogChannels | None:
+    if entry is None:
+        return None
+    names, units = (
+        tuple(_text(word) for word in entry[key]) for key in ("names", "units")
+    )
+    rate = _number(entry["rate"])
+    if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+        raise ValueError(f"channels at {rate:g} Hz")
+    values = arrays["analog_values"]
+    if np.isinf(values).any():
+        raise ValueError("a channel is infinite")
+    return AnalogChannels(names, units, rate, values, _number(entry["start"]))
+
+
+def _plates(
+    entries: list[Any], arrays: dict[str, np.ndarray]
+) -> tuple[ForcePlate, ...]:
+    if not entries:
+        return ()
+    count = len(entries)
+    corners, origins = arrays["plate_corners"], arrays["plate_origins"]
+    times, wrenches = arrays["plate_times"], arrays["plate_wrenches"]
+    lengths = [length for _, length in entries]
+    if any(type(length) is not int or length < 0 for length in lengths):
+        raise ValueError("a plate has no count of samples")
+    for array, shape in (
+        (corners, (count, 4, 3)),
+        (origins, (count, 3)),
+        (times, (sum(lengths),)),
+        (wrenches, (sum(lengths), 6)),
+    ):
+        if array.shape != shape:
+            raise ValueError(f"{count} plates have arrays of shape {array.shape}")
+    places = np.concatenate([corners.reshape(-1, 3), origins])
+    if not (np.abs(places) <= FARTHEST).all() or np.isinf(wrenches).any():
+        raise ValueError("a plate or its force is far away")
+    ends = np.cumsum(lengths)[:-1]
+    parts = zip(
+        entries,
+        corners,
+        origins,
+        np.split(times, ends),
+        np.split(wrenches, ends),
+        strict=True,
+    )
+    return tuple(
+        ForcePlate(_text(entry[0]), c, o, t, w[:, :3], w[:, 3:])
+        for entry, c, o, t, w in parts
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{str(value)[:40]!r} is no text")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{str(value)[:40]!r} is no number")
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is no number")
+    return float(value)
+
+
+FORMAT = 1
+TRIAL_ARRAYS = ("times", "positions", "frames", "filled")
+POSTURE_ARRAYS = (
+    "q",
+    "differences",
+    "status",
+    "converged",
+    "iterations",
+    "solve_times",
+)
+UNCERTAINTY_ARRAYS = ("std", "bridged")
+"""Arrays that files of this format may lack."""
+LABELS = ("missing", "ignored", "doubts")
+"""Lists of the header that files of this format may lack."""
+
+
+def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
+    """Write a reconstruction, whole or not at all.
+
+    The model is stored by its name and its sizes, one from a URDF by its path.
+
+    Args:
+        result: what was reconstructed.
+        path: the file; :func:`humans_sim.load_reconstruction` reads it if it ends in
+            ``.npz``.
+
+    Returns:
+        The path.
+    """
+    trial = result.trial
+    parts, part_arrays = describe_parts(trial)
+    header = {
+        "format": FORMAT,
+        "kind": "reconstruction",
+        "model": _described(result.model),
+        "names": list(trial.names),
+        "source": None if trial.source is None else str(trial.source),
+        "unobservable": list(result.unobservable),
+        "mode": result.mode,
+        "noise": result.noise if math.isfinite(result.noise) else None,
+        **{key: list(getattr(result, key)) for key in LABELS},
+        **parts,
+    }
+    arrays = {name: getattr(trial, name) for name in TRIAL_ARRAYS}
+    arrays |= part_arrays
+    arrays |= {name: getattr(result, name) for name in POSTURE_ARRAYS}
+    for name in UNCERTAINTY_ARRAYS:
+        if getattr(result, name) is not None:
+            arrays[name] = getattr(result, name)
+    if trial.camera_residuals is not None:
+        arrays["camera_residuals"] = trial.camera_residuals
+    return write_npz(Path(path), header, arrays)
+
+
+def _described(model: Model) -> dict[str, Any]:
+    """What makes the same model again."""
+    parts = model.parts
+    name = model.name if is_packaged(parts) else str(parts.source)
+    if not parts.from_table:
+        return {"name": name}
+    sizes = {"h": "height", "m": "mass"}
+    return {
+        "name": name,
+        **{sizes[k]: float(v) for k, v in parts.parameters.items() if k in sizes},
+        "lengths": {k: float(v) for k, v in parts.given_lengths.items()},
+        "tags": {k: np.asarray(v).tolist() for k, v in parts.given_tags.items()},
+    }
 
 
 class MarkerStatus(IntEnum):
@@ -210,3 +444,117 @@ def _share(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     """A mean; NaN where there is nothing."""
     mean: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return mean
+
+
+_KINDS = {
+    "times": "f",
+    "positions": "f",
+    "frames": "iu",
+    "filled": "b",
+    "q": "f",
+    "differences": "f",
+    "status": "iu",
+    "converged": "b",
+    "iterations": "iu",
+    "solve_times": "f",
+    "std": "f",
+    "bridged": "b",
+}
+"""Kinds of the numbers, in numpy's letters."""
+
+
+def is_reconstruction(path: Path | str) -> bool:
+    """Whether a file is a reconstruction, by its header; others may be anything."""
+    try:
+        header, _ = read_npz(Path(path), MarkerFileError, "", ())
+    except MarkerFileError:
+        return False
+    return isinstance(header, dict) and header.get("kind") == "reconstruction"
+
+
+def load_reconstruction(path: Path | str) -> Reconstruction:
+    """Read what :meth:`Reconstruction.save` wrote.
+
+    Args:
+        path: the file, ``.npz``.
+
+    Raises:
+        MarkerFileError: the file is missing, damaged or of another kind.
+    """
+    path = Path(path)
+    header, arrays = read_npz(
+        path,
+        MarkerFileError,
+        "a stored reconstruction",
+        (*TRIAL_ARRAYS, *POSTURE_ARRAYS),
+        ("camera_residuals", *PART_ARRAYS, *UNCERTAINTY_ARRAYS),
+    )
+    try:
+        if (header["kind"], header["format"]) != ("reconstruction", FORMAT):
+            raise ValueError(
+                f"it is a {str(header['kind'])[:20]} of format "
+                f"{str(header['format'])[:20]}, and this software reads "
+                f"reconstructions of format {FORMAT}"
+            )
+        return _put_together(header, arrays, arrays.pop("camera_residuals", None))
+    except (*MALFORMED_CONTENT, HumansError) as error:
+        raise MarkerFileError(f"not a stored reconstruction: {error}", path) from None
+
+
+def _put_together(
+    header: dict[str, Any], arrays: dict[str, np.ndarray], cameras: np.ndarray | None
+) -> Reconstruction:
+    model = _loaded(header["model"])
+    source = header["source"]
+    header = {**dict.fromkeys(LABELS, []), **header}  # older files have none
+    for key in ("names", "unobservable", *LABELS):
+        if not isinstance(header[key], list):
+            raise ValueError(f"its {key} are no list")
+    for name, kinds in _KINDS.items():
+        if name in arrays and arrays[name].dtype.kind not in kinds:
+            raise ValueError(f"{name} holds numbers of another kind")
+    stored: dict[str, Any] = {name: arrays[name] for name in TRIAL_ARRAYS}
+    trial = MarkerTrial(
+        names=tuple(map(str, header["names"])),
+        **stored,
+        camera_residuals=cameras,
+        source=None if source is None else Path(str(source)),
+        **read_parts(header, arrays),
+    )
+    n, m = len(trial), len(trial.names)
+    for name, shape in (
+        ("q", (n, model.nq)),
+        ("differences", (n, m, 3)),
+        ("status", (n, m)),
+        ("converged", (n,)),
+        ("iterations", (n,)),
+        ("solve_times", (n,)),
+        ("std", (n, model.nv)),
+        ("bridged", (n, model.nv - 6)),
+    ):
+        if name in arrays and arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+    if not np.isin(arrays["status"], [int(word) for word in MarkerStatus]).all():
+        raise ValueError("a marker has an unknown status")
+    if np.isinf(arrays["differences"]).any() or (arrays["iterations"] < 0).any():
+        raise ValueError("a difference or a count cannot be")
+    for q in arrays["q"]:
+        model.check_configuration(q)
+    if "std" in arrays and not (arrays["std"] >= 0).all():
+        raise ValueError("a standard deviation cannot be")
+    stored_names = (*POSTURE_ARRAYS, *UNCERTAINTY_ARRAYS)
+    parts: dict[str, Any] = {k: arrays[k] for k in stored_names if k in arrays}
+    noise = header.get("noise")
+    parts["noise"] = float("nan") if noise is None else float(noise)
+    for key in ("unobservable", *LABELS):
+        parts[key] = tuple(map(str, header[key]))
+    return Reconstruction(model=model, trial=trial, mode=str(header["mode"]), **parts)
+
+
+def _loaded(described: dict[str, Any]) -> Model:
+    known = ("height", "mass", "lengths", "tags")
+    return load_model(
+        str(described["name"]),
+        xacro=False,
+        **{k: described[k] for k in known if k in described},
+    )

@@ -124,7 +124,7 @@ def motion_cost(q, goal, marked):
     Args:
         q: postures (n, nq).
         goal: a :class:`MotionGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
     """
     times, stiffness = goal.times, goal.stiffness
     poses, x = empty_poses(marked.tree.parent.size), np.empty((marked.body.size, 3))
@@ -152,7 +152,7 @@ def motion_equations(q, goal, marked):
     Args:
         q: postures (n, nq).
         goal: a :class:`MotionGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
     """
     n, nv = q.shape[0], q.shape[1] - 1
     band, vector = np.zeros((n * nv, 3 * nv)), np.zeros(n * nv)

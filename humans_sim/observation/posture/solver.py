@@ -13,29 +13,32 @@ from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.frame_kernels import (
-    FrameMarkers,
-    GateRules,
-    MotionRules,
-    change_between,
-    explain,
-    gate,
-    predict,
-    weigh,
-)
-from humans_sim.observation.posture.result import MarkerStatus
-from humans_sim.observation.posture.settings import SolverSettings
-from humans_sim.observation.posture.sight import rest_pull, unseen_joints
-from humans_sim.observation.posture.track_kernel import (
     DONE,
     LEAPT,
     SUSPICIOUS,
     DoubtRules,
+    FrameMarkers,
+    GateRules,
+    MotionRules,
     TrackRules,
     TrackState,
+    change_between,
+    explain,
+    gate,
+    predict,
     track_frames,
+    weigh,
 )
-from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
-from humans_sim.observation.posture.wide_search import FEWEST, Found, WideSearch
+from humans_sim.observation.posture.result import MarkerStatus
+from humans_sim.observation.posture.tree_kernels import MarkedTree, Tree, marker_bodies
+from humans_sim.observation.posture.wide_search import (
+    FEWEST,
+    Found,
+    WideSearch,
+    rest_pull,
+    unseen_joints,
+)
+from humans_sim.observation.search_settings import SolverSettings
 
 USUAL_STEP = 0.01
 """Time between two frames where nothing else is said [s]."""

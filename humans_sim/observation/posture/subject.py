@@ -20,7 +20,7 @@ from humans_sim.observation.markers.marker_set import (
     MarkerSet,
     SetMarker,
 )
-from humans_sim.observation.posture.osim_file import write_osim
+from humans_sim.observation.posture.opensim_files import write_osim
 
 _DIGITS = 6
 

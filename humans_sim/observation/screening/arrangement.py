@@ -4,17 +4,186 @@
 Distances between markers of a segment, and across a joint or two, hardly depend on the
 posture. Their ratio to those of the person is the scale of the recording; what then
 does not fit is a label on the wrong marker.
+
+Which way round four markers lie in space: a mirror changes it, no posture does.
+
+The triple product of three edges of a tetrahedron has a sign. For many tetrahedra of
+markers near each other the sign is the same in all postures of the joints' ranges; a
+recording that is mirrored, or whose left and right labels are exchanged, has the other
+one.
+
+Where the markers of a set can be to each other, whatever the posture.
+
+Postures all over the joints' ranges, each with the markers displaced by as much as
+their places are uncertain, show which distances and which orders in space a recording
+of this person must have. No posture is sought for that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
-from humans_sim.observation.screening.expected import ExpectedMarkers, pair_distances
-from humans_sim.observation.screening.handedness import Tetrahedra
+from humans_sim.models.model import Model
+from humans_sim.observation.markers.marker_set import ANATOMICAL, SetMarker
+from humans_sim.observation.posture.tree_kernels import (
+    MarkedTree,
+    Tree,
+    empty_poses,
+    marker_bodies,
+    place,
+    points,
+)
+
+_POSTURES = 120
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedMarkers:
+    """Markers of a person in many postures.
+
+    Attributes:
+        names: of the markers (m).
+        body: that carries each (m,).
+        samples: positions in each posture (s, m, 3) [m].
+        standing: positions when all joints are at zero, z up (m, 3) [m].
+        length: mean distance of each pair, markers in their places (m, m) [m].
+        distance: the same, markers displaced (m, m) [m].
+        spread: its standard deviation (m, m) [m].
+        bending: the part of it that is the posture's (m, m) [m].
+    """
+
+    names: tuple[str, ...]
+    body: np.ndarray
+    samples: np.ndarray
+    standing: np.ndarray
+    length: np.ndarray
+    distance: np.ndarray
+    spread: np.ndarray
+    bending: np.ndarray
+
+    @classmethod
+    def of(cls, model: Model, markers: Sequence[SetMarker]) -> ExpectedMarkers:
+        """Those of a model that carries markers."""
+        tree = Tree.of(model)
+        body, local = marker_bodies(model, markers)
+        marked = MarkedTree(tree, body, local)
+        rng = np.random.default_rng(0)
+        middle = 0.5 * (tree.lower + tree.upper)
+        half = 0.5 * (tree.upper - tree.lower)
+        standing = _placed(marked, model.neutral())
+        samples = np.empty((_POSTURES, *standing.shape))
+        q = np.zeros(model.nq)
+        q[6] = 1.0
+        for row in range(_POSTURES):
+            # near the limits more often than between them: people squat and reach
+            q[7:] = middle + half * np.sin(rng.uniform(-1.6, 1.6, len(middle)))
+            samples[row] = _placed(marked, q)
+        lengths = pair_distances(samples)
+        loose = np.array([np.maximum(m.spread, ANATOMICAL).mean() for m in markers])
+        samples += loose[:, None] * rng.normal(size=samples.shape)
+        distances = pair_distances(samples)
+        return cls(
+            names=tuple(marker.name for marker in markers),
+            body=body,
+            samples=samples,
+            standing=standing,
+            length=lengths.mean(axis=0),
+            distance=distances.mean(axis=0),
+            spread=distances.std(axis=0),
+            bending=lengths.std(axis=0),
+        )
+
+
+def pair_distances(positions: np.ndarray) -> np.ndarray:
+    """Distance of every pair of markers (..., m, m), of positions (..., m, 3) [m]."""
+    between = positions[..., :, None, :] - positions[..., None, :, :]
+    distances: np.ndarray = np.linalg.norm(between, axis=-1)
+    return distances
+
+
+def _placed(marked: MarkedTree, q: np.ndarray) -> np.ndarray:
+    poses = empty_poses(len(marked.tree.parent))
+    positions = np.empty((len(marked.body), 3))
+    place(marked.tree, q, poses)
+    points(marked, poses, positions)
+    return positions
+
+
+_NEAREST = 7
+"""Markers whose distance varies least, as it is and for its length, that make
+tetrahedra with one."""
+_SURE = 0.9
+"""Mean sign over the postures above which a tetrahedron has a handedness."""
+_AGAINST = -0.5
+"""Mean sign over the frames below which one contradicts it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tetrahedra:
+    """Tetrahedra of markers whose handedness no posture changes.
+
+    Attributes:
+        corners: numbers of the markers (k, 4).
+        sign: of the triple product of the edges from the first corner (k,).
+    """
+
+    corners: np.ndarray
+    sign: np.ndarray
+
+    @classmethod
+    def of(cls, expected: ExpectedMarkers) -> Tetrahedra:
+        """Those of a person's markers."""
+        corners = _near_ones(expected)
+        sign = np.sign(_volumes(expected.samples, corners)).mean(axis=0)
+        sure = np.abs(sign) > _SURE
+        return cls(corners[sure], np.sign(sign[sure]))
+
+    def agreement(self, positions: np.ndarray) -> np.ndarray:
+        """How far each has its sign in frames (n, m, 3): 1 in all, -1 in none (k,).
+
+        NaN where it was never seen.
+        """
+        signs = self.sign * np.sign(_volumes(positions, self.corners))
+        seen = ~np.isnan(signs)
+        count = seen.sum(axis=0)
+        total = np.where(seen, signs, 0.0).sum(axis=0)
+        mean: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        return mean
+
+    def contradicted(self, positions: np.ndarray) -> np.ndarray:
+        """Which of them have the other sign in most frames (k,)."""
+        against: np.ndarray = self.agreement(positions) < _AGAINST
+        return against
+
+
+def _near_ones(expected: ExpectedMarkers) -> np.ndarray:
+    corners: set[tuple[int, ...]] = set()
+    own = np.diag(np.full(len(expected.names), np.inf))
+    length = expected.distance + np.eye(len(own))
+    for spread in (expected.spread, expected.spread / length):
+        nearest = np.argsort(spread + own, axis=1, kind="stable")
+        for marker, row in enumerate(nearest[:, : min(_NEAREST, len(own) - 1)]):
+            for three in combinations(row.tolist(), 3):
+                corners.add(tuple(sorted((marker, *three))))
+    return np.array(sorted(corners), dtype=np.int64).reshape(-1, 4)
+
+
+def _volumes(positions: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Triple products (n, k) of positions (n, m, 3)."""
+    x, y, z = np.moveaxis(positions, 2, 0)
+    ax, bx, cx = (x[:, corners[:, k]] - x[:, corners[:, 0]] for k in (1, 2, 3))
+    ay, by, cy = (y[:, corners[:, k]] - y[:, corners[:, 0]] for k in (1, 2, 3))
+    az, bz, cz = (z[:, corners[:, k]] - z[:, corners[:, 0]] for k in (1, 2, 3))
+    volumes: np.ndarray = (
+        ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+    )
+    return volumes
+
 
 _STEADY = 0.06
 """Share of a distance that postures change, of one that shows a scale."""

@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a look at a recording shows."""
+"""What a look at a recording shows.
+
+How many markers of a set a recording has, and which set would have more.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from humans_sim.core.errors import HumansError
+from humans_sim.models.model import Model
+from humans_sim.observation.markers.correspondence import identify
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    load_marker_set,
+    marker_set_names,
+)
+from humans_sim.observation.markers.trial import MarkerTrial
 
 
 class Topic(Enum):
@@ -70,3 +82,82 @@ class ScreeningError(HumansError, ValueError):
         super().__init__(
             f"{recording}: {reasons} (--force, or force=True, uses it anyway)"
         )
+
+
+_LEAST = 1 / 3
+"""Share of a set's markers below which a recording is not of that set."""
+_FEW = 2 / 3
+"""Share below which it is in doubt, and other sets are looked at."""
+_BETTER, _FAR_BETTER = 1.3, 2.0
+"""Times as many labels that another set has, to be named, and to be the right one."""
+
+
+@dataclass(frozen=True)
+class SetMatch:
+    """A marker set beside a recording's labels.
+
+    Attributes:
+        name: of the set.
+        matched: labels that are of its markers.
+        markers: it has, without those of static trials.
+    """
+
+    name: str
+    matched: int
+    markers: int
+
+
+def motion_markers(marker_set: MarkerSet) -> MarkerSet:
+    """The markers of a set that are used on motions."""
+    return marker_set.of(m.name for m in marker_set.markers if not m.calibration)
+
+
+def match_sets(trial: MarkerTrial, model: Model) -> list[SetMatch]:
+    """The package's sets for a model beside the labels of a trial, best first."""
+    matches = []
+    for name in marker_set_names():
+        try:
+            aliases = _labels(name, model)
+            known = identify(trial, None, tuple(aliases), aliases)
+        except HumansError:  # of another model, or no label is of the set
+            continue
+        matches.append(SetMatch(name, len(known.trial.names), len(aliases)))
+    return sorted(matches, key=lambda match: (-match.matched, match.markers))
+
+
+@lru_cache(maxsize=32)
+def _labels(name: str, model: Model) -> dict[str, tuple[str, ...]]:
+    """Markers of a set that are used on motions, and their other labels."""
+    markers = motion_markers(load_marker_set(name, model)).markers
+    return {marker.name: marker.aliases for marker in markers}
+
+
+def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | None:
+    """The set that has far more of a trial's labels than were matched; None: none."""
+    best = next(iter(match_sets(trial, model)), None)
+    return None if best is None or best.matched < _BETTER * matched else best
+
+
+def screen_labels(
+    trial: MarkerTrial, matched: int, marker_set: MarkerSet, model: Model
+) -> list[Finding]:
+    """What is to be known of a recording's labels.
+
+    Args:
+        trial: with the labels of the file.
+        matched: markers of the set that it has.
+        marker_set: without markers of static trials.
+        model: that carries them.
+    """
+    markers = len(marker_set.names)
+    share = matched / markers
+    if share >= _FEW:
+        return []
+    text = f"only {matched} of {markers} markers of the set {marker_set.name} are there"
+    better = better_set(trial, model, matched)
+    if better is not None:
+        text += f"; the set {better.name} has {better.matched} of these labels"
+    wrong = better is not None and better.matched >= _FAR_BETTER * matched
+    refused = share < _LEAST or wrong
+    severity = Severity.REFUSAL if refused else Severity.DOUBT
+    return [Finding(Topic.LABELS, text, severity)]

@@ -10,8 +10,8 @@ import numpy as np
 
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.soft.errors import SoftError
-from humans_sim.soft.networks import laws, topologies
-from humans_sim.soft.networks.network import Network
+from humans_sim.soft.networks import laws
+from humans_sim.soft.networks.network import Network, box
 from humans_sim.soft.networks.simulation import Floor, NetworkSimulation
 
 LAWS = {
@@ -125,10 +125,8 @@ def _add_box(
         for key in ("at", "velocity")
     )
     with located_errors(value):
-        box = topologies.box(
-            shape, entry["spacing"].number(), entry["mass"].number(), law
-        )
-        points = network.add_module(box, f"{name}.", offset, velocity)
+        brick = box(shape, entry["spacing"].number(), entry["mass"].number(), law)
+        points = network.add_module(brick, f"{name}.", offset, velocity)
     return [network.names[point.index] for point in points]
 
 

@@ -21,9 +21,9 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import eigsh
 
 from humans_sim.soft.errors import UnstableStepError
+from humans_sim.soft.networks.link_kernels import is_plain
 from humans_sim.soft.networks.network import Link, Network
 from humans_sim.soft.networks.simulation import NetworkSimulation
-from humans_sim.soft.networks.tables import is_plain
 
 DENSE = 900
 """Largest number of coordinates for dense eigenvalues."""

@@ -3,24 +3,236 @@
 
 The surface is polygonised in a pose with spread arms, cut where cloth ends, and bound
 to the joints; the result is kept in the user's cache.
+
+Meshes cut along lines where what they are made of changes. A grid that is finer around
+head and hands of a body with its arms spread. Skins kept in the user's cache, by what
+they are made from. A skin cut into rigid pieces, one for each link and material, for a
+URDF.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
+import os
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import trimesh
 
+from humans_sim.core.bounded_text import parse_xml
+from humans_sim.core.errors import FileWriteError
+from humans_sim.core.files import atomic_stream
 from humans_sim.core.surface_nets import neighbour_means
 from humans_sim.models import Model
 from humans_sim.soft.errors import SoftError
-from humans_sim.soft.skin.body_shape import BodyShape, body_shape
-from humans_sim.soft.skin.cuts import cut_mesh
-from humans_sim.soft.skin.magnifier import HeadAndHands
+from humans_sim.soft.skin.body_shape import BodyShape, body_shape, skin_file
+from humans_sim.soft.skin.implicit_surfaces import net_of
 from humans_sim.soft.skin.skin import Skin, bone_lengths, joint_poses
-from humans_sim.soft.skin.skin_cache import cached
-from humans_sim.soft.surfaces.polygons import net_of
+
+_HALVINGS = 8
+_ENDS = 0.04
+"""A cut is at least so far from the ends of an edge, as a share of it."""
+
+Labels = Callable[[np.ndarray], np.ndarray]
+"""Of points (n, 3): what they are made of, as numbers (n,)."""
+
+
+def cut_mesh(
+    vertices: np.ndarray, faces: np.ndarray, labels: Labels
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A mesh whose triangles have one label each: vertices, faces, labels of the faces.
+
+    Edges whose ends differ are cut where the label changes, once each, so that a closed
+    mesh stays closed.
+
+    Args:
+        vertices: (n, 3) [m].
+        faces: triangles (m, 3).
+        labels: of points.
+    """
+    own = labels(vertices)
+    ends = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    edges, of_face = np.unique(ends, axis=0, return_inverse=True)
+    of_face = of_face.reshape(-1, 3)
+    crossed = np.flatnonzero(own[edges[:, 0]] != own[edges[:, 1]])
+    start, end = vertices[edges[crossed, 0]], vertices[edges[crossed, 1]]
+    low, high = np.zeros(len(crossed)), np.ones(len(crossed))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        at = labels(start + middle[:, None] * (end - start))
+        same = at == own[edges[crossed, 0]]
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    share = np.clip((low + high) / 2, _ENDS, 1 - _ENDS)
+    number = np.full(len(edges), -1)
+    number[crossed] = len(vertices) + np.arange(len(crossed))
+    added = start + share[:, None] * (end - start)
+    vertices = np.vstack([vertices, added])
+    own = np.concatenate([own, np.full(len(added), -1)])
+    faces = _split(faces, number[of_face])
+    inner = own[faces]
+    label = inner.max(axis=1)
+    none = label < 0
+    if none.any():
+        label[none] = labels(vertices[faces[none]].mean(axis=1))
+    return vertices, faces, label
+
+
+def _split(faces: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Triangles split at the cuts of their edges; -1 where an edge is whole."""
+    count = (cuts >= 0).sum(axis=1)
+    found = [faces[count == 0]]
+    for first in range(3):
+        a, b, c = (np.roll(faces, -first, axis=1)[:, k] for k in range(3))
+        ab, bc, ca = (np.roll(cuts, -first, axis=1)[:, k] for k in range(3))
+        one = (count == 1) & (ab >= 0)
+        found += [np.column_stack([a, ab, c])[one], np.column_stack([ab, b, c])[one]]
+        two = (count == 2) & (bc < 0)
+        found += [
+            np.column_stack([a, ab, ca])[two],
+            np.column_stack([ab, b, ca])[two],
+            np.column_stack([b, c, ca])[two],
+        ]
+    three = count == 3
+    (a, b, c), (ab, bc, ca) = faces[three].T, cuts[three].T
+    found += [
+        np.column_stack(corner)
+        for corner in ((a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca))
+    ]
+    return np.concatenate(found)
+
+
+HEAD, HAND = 2.8, 3.2
+"""How many times finer the grid is there."""
+_RAMP = 0.08
+"""Length over which it becomes finer [m]."""
+
+
+@dataclass(frozen=True)
+class HeadAndHands:
+    """Shrinks what is above a height, and what is farther out than the wrists.
+
+    Attributes:
+        neck: height above which only the head is [m].
+        wrist: of the left arm; only hands are farther from the middle (3,) [m].
+        slope: how much lower hands are for each metre further out.
+    """
+
+    neck: float
+    wrist: np.ndarray
+    slope: float
+
+    def to_world(self, places: np.ndarray) -> np.ndarray:
+        """Points of the world (n, 3) [m]."""
+        x, y, z = places.T
+        reach = self.wrist[1]
+        out, hand = _shrunk(np.abs(y) - reach, HAND)
+        up, head = _shrunk(z - self.neck, HEAD)
+        middle = self.wrist[2] - self.slope * np.maximum(out, 0.0)
+        far = np.abs(y) > reach
+        low = middle + (z - self.wrist[2] + self.slope * np.maximum(out, 0)) / hand
+        return np.column_stack(
+            [
+                x / (hand * head),
+                np.where(far, np.sign(y) * (reach + out), y / head),
+                np.where(far, low, self.neck + up),
+            ]
+        )
+
+    def magnification(self, places: np.ndarray) -> np.ndarray:
+        """How many times larger the grid's space is there (n,)."""
+        _, hand = _shrunk(np.abs(places[:, 1]) - self.wrist[1], HAND)
+        _, head = _shrunk(places[:, 2] - self.neck, HEAD)
+        return np.asarray(np.where(np.abs(places[:, 1]) > self.wrist[1], hand, head))
+
+    def box(self, height: float) -> np.ndarray:
+        """A box of the grid's space around a body of a height (2, 3) [m]."""
+        out = self.wrist[1] + HAND * 0.16 * height / 1.741
+        top = self.neck + HEAD * (height - self.neck) + 0.06
+        depth = 0.25 * height
+        return np.array([[-depth, -out, -0.06], [depth, out, top]])
+
+
+def _shrunk(beyond: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray]:
+    """How far it is in the world, and the magnification, along one axis."""
+    fine = np.linspace(0.0, 1.0, 401)
+    scale = 1.0 + (factor - 1.0) * np.clip(fine / _RAMP, 0.0, 1.0)
+    steps = np.diff(fine) * (scale[1:] + scale[:-1]) / 2
+    grid = np.concatenate([[0.0], np.cumsum(steps)])
+    world = np.where(beyond > 0, np.interp(beyond, grid, fine), beyond)
+    return world, np.interp(np.maximum(world, 0.0), fine, scale)
+
+
+VERSION = 1
+"""Of how skins are made; another one makes them anew."""
+_UNREADABLE = (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError)
+
+
+def cache_folder() -> Path:
+    """Where skins are kept: below ``XDG_CACHE_HOME``, else ``~/.cache``."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(home) / "humans_sim" / "skins"
+
+
+def skin_key(model: Model, spacing: float) -> str:
+    """What a skin is made from, as a name: the file, the subject's sizes, the grid."""
+    placements = [pose.translation for pose in model.pin.jointPlacements]
+    sizes = np.concatenate(
+        [
+            np.ravel(placements),
+            model.tags(model.neutral())[:-1].ravel(),
+            [model.mass, model.height, spacing],
+        ]
+    )
+    digest = hashlib.sha256(skin_file(model.name).read_bytes())
+    digest.update(f"{VERSION} {model.name}".encode())
+    digest.update(np.round(sizes, 9).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def cached(model: Model, spacing: float, make: Callable[[Model, float], Skin]) -> Skin:
+    """The skin of a model: read where it is kept, else made and kept.
+
+    A cache that cannot be read or written is passed over.
+    """
+    path = cache_folder() / f"{model.name}-{skin_key(model, spacing)}.npz"
+    with contextlib.suppress(*_UNREADABLE):
+        return _read(path)
+    skin = make(model, spacing)
+    with contextlib.suppress(FileWriteError, OSError), atomic_stream(path) as stream:
+        np.savez_compressed(stream, **_arrays(skin))  # type: ignore[arg-type]
+    return skin
+
+
+def _arrays(skin: Skin) -> dict[str, np.ndarray]:
+    arrays = {}
+    for field in fields(skin):
+        values = np.asarray(getattr(skin, field.name))
+        arrays[field.name] = (
+            values.astype(np.float32) if field.name == "weights" else values
+        )
+    return arrays
+
+
+def _read(path: Path) -> Skin:
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {field.name: file[field.name] for field in fields(Skin)}
+    words = {
+        key: tuple(str(word) for word in arrays[key]) for key in ("materials", "bones")
+    }
+    weights = arrays["weights"].astype(float)
+    arrays["weights"] = weights / weights.sum(axis=1)[:, None]
+    if not np.isfinite(arrays["vertices"]).all():
+        raise ValueError("damaged")
+    return Skin(**{**arrays, **words})
+
 
 SPACING = 0.0125
 """Of the grid for a person of 1.741 m [m]."""
@@ -151,3 +363,110 @@ def _flat_soles(
         up = np.where(height < 1e-3, -height, 0.0)
         vertices[own] += up[:, None] * foot.rotation[:, 2]
     return vertices
+
+
+OVERLAP = 0.3
+"""A link has the triangles that follow it by this share: both sides of a joint do."""
+
+
+def link_meshes(model: Model, skin: Skin) -> dict[tuple[str, str], trimesh.Trimesh]:
+    """Pieces of a skin in their links' frames, by link and material.
+
+    Pieces of neighbours overlap at their joint, so that it stays covered when bent.
+
+    Args:
+        model: whose skin it is.
+        skin: all of it.
+    """
+    pieces: dict[tuple[str, str], trimesh.Trimesh] = {}
+    for link, bones in _bones_of_links(model, skin).items():
+        follows = skin.weights[:, bones].sum(axis=1)
+        own = follows[skin.faces].max(axis=1) >= OVERLAP
+        pose = skin.poses[bones[-1]]
+        local = (skin.vertices - pose[:, 3]) @ pose[:, :3]
+        for k, material in enumerate(skin.materials):
+            faces = skin.faces[own & (skin.labels == k)]
+            if len(faces):
+                used, inverse = np.unique(faces, return_inverse=True)
+                pieces[link, material] = trimesh.Trimesh(
+                    local[used], inverse.reshape(-1, 3), process=False
+                )
+    return pieces
+
+
+def save_skinned(model: Model, path: Path | str) -> Path:
+    """Write a URDF whose links are drawn by pieces of the skin.
+
+    Meshes go into a folder beside it, ``<name>_meshes``. Masses and collision elements
+    stay what they are.
+
+    Args:
+        model: one that has a skin.
+        path: of the URDF.
+
+    Raises:
+        SoftError: the model has no skin.
+        FileWriteError: a file cannot be written.
+    """
+    skin = skin_of(model)
+    path = model.save(path)
+    robot = parse_xml(model.urdf(), path)
+    for material in robot.findall("material"):
+        robot.remove(material)
+    for k, word in enumerate(skin.materials):
+        element = ET.Element("material", name=word)
+        rgba = " ".join(f"{value / 255:.3f}" for value in skin.colours[k])
+        ET.SubElement(element, "color", rgba=f"{rgba} 1")
+        robot.insert(k, element)
+    links = {link.get("name", ""): link for link in robot.findall("link")}
+    for link in links.values():
+        bare = link.find("collision") is None
+        for visual in link.findall("visual"):
+            link.remove(visual)
+            if bare:  # such a link touches with what was drawn of it
+                link.append(_collision(visual))
+    folder = f"{path.stem}_meshes"
+    for (name, word), mesh in link_meshes(model, skin).items():
+        file = path.parent / folder / f"{name}_{word}.stl"
+        with atomic_stream(file) as stream:
+            stream.write(_stl(mesh))
+        visual = ET.SubElement(links[name], "visual")
+        geometry = ET.SubElement(visual, "geometry")
+        ET.SubElement(geometry, "mesh", filename=f"{folder}/{file.name}")
+        ET.SubElement(visual, "material", name=word)
+    ET.indent(robot)
+    text = '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
+    with atomic_stream(path) as stream:
+        stream.write(text.encode())
+    return path
+
+
+def _collision(visual: ET.Element) -> ET.Element:
+    element = ET.Element("collision")
+    element.extend(part for part in visual if part.tag != "material")
+    return element
+
+
+def _stl(mesh: trimesh.Trimesh) -> bytes:
+    stream = io.BytesIO()
+    mesh.export(stream, file_type="stl")
+    return stream.getvalue()
+
+
+def _bones_of_links(model: Model, skin: Skin) -> dict[str, list[int]]:
+    """Links with the numbers of the bones above them, their own joint last."""
+    tree = model.pin
+    found: dict[str, list[int]] = {}
+    for frame in tree.frames:
+        if frame.type != pin.FrameType.BODY or frame.name not in model.segment_names:
+            continue
+        joint = int(frame.parentJoint)
+        bones: list[int] = []
+        if tree.names[joint] not in skin.bones:
+            continue
+        while joint and tree.names[joint] in skin.bones:
+            bones.insert(0, skin.bones.index(tree.names[joint]))
+            moved = np.any(tree.jointPlacements[joint].translation)
+            joint = 0 if moved else int(tree.parents[joint])
+        found[frame.name] = bones
+    return found

@@ -1,23 +1,198 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of scenes with free bodies in the browser: live, or as a page that plays."""
+"""Runs of scenes with free bodies in the browser: live, or as a page that plays.
+
+Boxes and balls of a scene on a page, as they are seen. Meshes of free bodies as a run
+records them, coloured so that one sees them turn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import trimesh
 import viser
+from scipy.spatial.transform import Rotation
 
 from humans_sim.contact import HalfSpace
-from humans_sim.results.body_poses import body_poses
+from humans_sim.core.errors import MALFORMED_CONTENT, ConfigurationError, RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
-from humans_sim.results.run import Run
-from humans_sim.view.body_meshes import body_balls, body_meshes
+from humans_sim.results.run import Run, body_poses
 from humans_sim.view.browser.page import recorded_page, silence
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
-from humans_sim.view.browser.surroundings import lay_terrain
+from humans_sim.view.browser.scene_layers import lay_terrain
+
+
+@dataclass(frozen=True)
+class SeenBody:
+    """A box or a ball at one time.
+
+    Attributes:
+        name: tells it from the others.
+        ball: whether it is a ball.
+        size: edges of a box, diameters of a ball (3,) [m].
+        position: of its centre (3,) [m].
+        wxyz: its attitude, a unit quaternion (4,).
+        colour: red, green, blue.
+
+    Raises:
+        ConfigurationError: a size is not above zero, or the quaternion is zero.
+    """
+
+    name: str
+    ball: bool
+    size: np.ndarray
+    position: np.ndarray
+    wxyz: np.ndarray
+    colour: tuple[int, int, int]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if not (np.asarray(self.size) > 0).all():
+            raise ConfigurationError(f"'{self.name}' has no size")
+        length = float(np.linalg.norm(self.wxyz))
+        if not length > 0:
+            raise ConfigurationError(f"'{self.name}' has no attitude")
+        object.__setattr__(self, "wxyz", np.asarray(self.wxyz) / length)
+
+
+class BodyLayer:
+    """Draws bodies; those of the last picture that are gone are taken away.
+
+    Args:
+        scene: the page they are added to.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        """Nothing is drawn yet."""
+        self._server = scene.server
+        self._drawn: dict[str, tuple[tuple[object, ...], viser.SceneNodeHandle]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what is drawn."""
+        return tuple(self._drawn)
+
+    def show(self, bodies: Sequence[SeenBody]) -> None:
+        """Draw bodies where they are."""
+        for name in set(self._drawn) - {body.name for body in bodies}:
+            self._drawn.pop(name)[1].remove()
+        for body in bodies:
+            shape = (body.ball, tuple(np.asarray(body.size).tolist()), body.colour)
+            known = self._drawn.get(body.name)
+            if known is not None and known[0] != shape:
+                known[1].remove()
+                known = None
+            handle = self._add(body) if known is None else known[1]
+            self._drawn[body.name] = (shape, handle)
+            handle.position, handle.wxyz = body.position, body.wxyz
+
+    def _add(self, body: SeenBody) -> viser.SceneNodeHandle:
+        name, scene = f"{STAGE}/bodies/{body.name}", self._server.scene
+        if body.ball:
+            radius = 0.5 * float(np.max(body.size))
+            return scene.add_icosphere(name, radius=radius, color=body.colour)
+        x, y, z = (float(edge) for edge in body.size)
+        return scene.add_box(name, dimensions=(x, y, z), color=body.colour)
+
+
+COLOURS = (
+    (209, 96, 61),
+    (61, 122, 184),
+    (94, 158, 88),
+    (201, 160, 53),
+    (135, 92, 163),
+    (70, 150, 150),
+)
+"""Red, green, blue of free bodies, one after the other."""
+_PALE = 0.55
+"""How pale the other part of a body is."""
+_SECTORS = 8
+"""Of the faces of a coin, pale and not in turns."""
+_ROUND = 64
+"""Corners of a circle."""
+
+
+def body_meshes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
+    """Meshes of the bodies of a run, in their own frames.
+
+    Bodies on one joint have one colour.
+
+    Raises:
+        RunFileError: what is recorded of them is damaged.
+    """
+    try:
+        bodies = list(info["bodies"])
+        links = [str(body.get("joint", k)) for k, body in enumerate(bodies)]
+        order = {link: k for k, link in enumerate(dict.fromkeys(links))}
+        return [
+            _coloured(body, np.array(COLOURS[order[link] % len(COLOURS)], dtype=float))
+            for body, link in zip(bodies, links, strict=True)
+        ]
+    except MALFORMED_CONTENT as error:
+        raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
+            error
+        )
+
+
+def body_balls(
+    meshes: Sequence[trimesh.Trimesh], poses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Balls that hold bodies at all samples: centres (samples, n, 3), radii (n, 1) [m].
+
+    Args:
+        meshes: of the bodies.
+        poses: of the bodies (samples, n, 7).
+    """
+    middles = np.array([mesh.bounds.mean(axis=0) for mesh in meshes])
+    radii = np.array([[np.linalg.norm(mesh.extents) / 2] for mesh in meshes])
+    turned = Rotation.from_quat(poses[..., 3:].reshape(-1, 4)).apply(
+        np.tile(middles, (len(poses), 1))
+    )
+    return poses[..., :3] + turned.reshape(poses.shape[:2] + (3,)), radii
+
+
+def _coloured(body: Mapping[str, Any], colour: np.ndarray) -> trimesh.Trimesh:
+    mesh, marked = _mesh(body)
+    mesh.apply_translation([float(x) for x in body.get("at", (0.0, 0.0, 0.0))])
+    pale = colour + _PALE * (255 - colour)
+    faces = np.where(marked[:, None], colour, pale)
+    opaque = np.full((len(faces), 1), 255.0)
+    colours = np.hstack([faces, opaque]).astype(np.uint8)
+    mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
+    return mesh
+
+
+def _mesh(body: Mapping[str, Any]) -> tuple[trimesh.Trimesh, np.ndarray]:
+    """The mesh of a body, and which of its faces have the full colour."""
+    kind = body["shape"]
+    if kind == "ball":
+        mesh = trimesh.creation.icosphere(3, float(body["radius"]))
+        return mesh, mesh.triangles_center[:, 2] > 0
+    if kind == "box":
+        mesh = trimesh.creation.box([float(x) for x in body["size"]])
+        return mesh, np.ones(len(mesh.faces), dtype=bool)
+    if kind == "disk":
+        radius, thick = float(body["radius"]), float(body["thickness"])
+        mesh = trimesh.creation.cylinder(radius, thick, sections=_ROUND)
+        x, y, _ = mesh.triangles_center.T
+        sector = np.floor(np.arctan2(y, x) / (2 * np.pi) * _SECTORS)
+        flat = np.abs(mesh.face_normals[:, 2]) > 0.5
+        return mesh, np.where(flat, sector % 2 == 0, True)
+    if kind == "ellipsoid":
+        radii = np.array([float(x) for x in body["radii"]])
+        mesh = trimesh.creation.icosphere(4, 1.0)
+        # A body that is cut off is flat there: what is above comes down onto the cut.
+        top = float(body["top"]) / radii[2] if "top" in body else 1.0
+        points = np.array(mesh.vertices)
+        points[:, 2] = np.minimum(points[:, 2], top)
+        mesh = trimesh.Trimesh(points * radii, mesh.faces, process=False)
+        return mesh, mesh.triangles_center[:, 0] > 0
+    raise ValueError(f"no shape is called '{str(kind)[:40]}'")
+
 
 _SIGHT = np.array([0.35, -1.0, 0.45])
 _FAR = 0.95

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 import viser
 
-from humans_sim.view.browser.ground_layer import touched_pins
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import Scene
+from humans_sim.view.browser.scene_layers import touched_pins
 from humans_sim.view.html_templates import render
 
 FRAME_PERIOD = 1 / 30

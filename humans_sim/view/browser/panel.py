@@ -5,22 +5,274 @@ The panel knows buttons, sliders and numbers, nothing of what answers them: it t
 plain functions and shows a plain status. The functions are called in threads of the
 page; what they do must be safe there, and short. A walk that a browser asked for ends
 when that browser is no longer heard.
+
+Sliders for the velocity of a walk. How far the controls of a page go, by what the model
+can follow. What a page shows of a robot, and how it is looked at: nothing here
+commands.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import viser
 
-from humans_sim.control.walking.footsteps import Velocity
+from humans_sim.control.walking.footsteps import FootstepPlanner, Velocity
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.models import Model
 from humans_sim.view.browser.heartbeat import RELEASED, Hold
-from humans_sim.view.browser.limits import Limits
-from humans_sim.view.browser.velocity_sliders import VelocitySliders
-from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
+from humans_sim.view.html_templates import render
+
+_PUSH_SPEED = 0.023
+"""Change of a KHR-1's speed by a push of middle strength [m/s]."""
+_PUSH_HEIGHT = 0.328
+"""Height of a KHR-1 [m]."""
+_OVER = 50.0
+"""Pushes of middle strength that throw a biped over at once."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What can be asked for.
+
+    Attributes:
+        forward: largest speed forwards [m/s].
+        backward: largest speed backwards [m/s].
+        sideways: largest speed to a side [m/s].
+        turn: largest rate of turning [rad/s].
+        push: impulse of a push of middle strength [N s].
+    """
+
+    forward: float = 0.0
+    backward: float = 0.0
+    sideways: float = 0.0
+    turn: float = 0.0
+    push: float = 0.03
+
+    @property
+    def push_over(self) -> float:
+        """Impulse that throws it over [N s]."""
+        return _OVER * self.push
+
+    @classmethod
+    def of_model(
+        cls, model: Model, height: float, settings: WalkSettings | None = None
+    ) -> Limits:
+        """What a biped can follow; without settings it does not walk.
+
+        A push of middle strength is 0.03 N s for the KHR-1; others get one that their
+        mass and height make as strong.
+        """
+        strength = math.sqrt(height / _PUSH_HEIGHT) * _PUSH_SPEED * model.mass
+        push = float(f"{strength:.1g}")
+        if settings is None:
+            return cls(push=push)
+        limited, much = FootstepPlanner(settings).limited, 1e6
+        return cls(
+            forward=limited(Velocity(vx=much)).vx,
+            backward=-limited(Velocity(vx=-much)).vx,
+            sideways=limited(Velocity(vy=much)).vy,
+            turn=limited(Velocity(wz=much)).wz,
+            push=push,
+        )
+
+
+class VelocitySliders:
+    """A folder with a slider for each velocity that can be asked for, and a stop."""
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        limits: Limits,
+        walk: Callable[[Velocity, int | None], None],
+        visible: bool = True,
+    ) -> None:
+        """Add the folder to a page.
+
+        Args:
+            gui: of the page.
+            limits: what can be asked for.
+            walk: called with a velocity and the number of the browser that asks.
+            visible: whether the folder is seen from the beginning.
+        """
+        self._walk, self._setting = walk, False
+        self._folder = gui.add_folder("Walk", visible=visible)
+        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
+        bounds = (
+            ("vx", "Forward [m/s]", -limits.backward, limits.forward),
+            ("vy", "Left [m/s]", -limits.sideways, limits.sideways),
+            ("wz", "Turn [rad/s]", -limits.turn, limits.turn),
+        )
+        with self._folder:
+            for name, label, low, high in bounds:
+                if high > low:
+                    step = _step(high - low)
+                    low, high = (step * round(x / step) for x in (low, high))
+                    slider = gui.add_slider(label, low, high, step, 0.0)
+                    slider.on_update(self._on_velocity)
+                    self._sliders[name] = slider
+            self._stop = gui.add_button("Stop", icon=viser.Icon.HAND_STOP)
+
+        @self._stop.on_click
+        def _(event: Any) -> None:
+            self.set(Velocity())
+            self._walk(Velocity(), event.client_id)
+
+    def _on_velocity(self, event: Any) -> None:
+        if not self._setting:
+            self._walk(
+                Velocity(**{k: float(s.value) for k, s in self._sliders.items()}),
+                event.client_id,
+            )
+
+    def set(self, velocity: Velocity) -> None:
+        """Put the sliders where a velocity has them, as near as they go."""
+        self._setting = True
+        try:
+            for name, slider in self._sliders.items():
+                value = getattr(velocity, name)
+                slider.value = float(np.clip(value, slider.min, slider.max))
+        finally:
+            self._setting = False
+
+    @property
+    def visible(self) -> bool:
+        """Whether the folder is seen."""
+        return bool(self._folder.visible)
+
+    def show(self) -> None:
+        """Show the folder from now on."""
+        self._folder.visible = True
+
+    def enable(self, enabled: bool) -> None:
+        """Whether the sliders can be used; others than enabled ones are not heard."""
+        for control in (*self._sliders.values(), self._stop):
+            control.disabled = not enabled
+
+
+def _step(span: float) -> float:
+    """A round step that divides a span into a hundred or so."""
+    return float(10.0 ** math.floor(math.log10(span / 50.0)))
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is shown.
+
+    Attributes:
+        time: simulated [s].
+        real_time_factor: simulated over wall time.
+        paused: whether time stands still.
+        phase: what the walk is doing, one word; empty without a walk.
+        steps: made so far.
+        speed: over the ground [m/s].
+        distance: from the start [m].
+        message: what went wrong, or what just happened.
+        failed: whether the message is of something that went wrong.
+    """
+
+    time: float = 0.0
+    real_time_factor: float = 0.0
+    paused: bool = False
+    phase: str = ""
+    steps: int = 0
+    speed: float = 0.0
+    distance: float = 0.0
+    message: str = ""
+    failed: bool = False
+
+
+class StatusText:
+    """How things are, as a text on a page.
+
+    Attributes:
+        walking: whether it shows a walk.
+    """
+
+    def __init__(self, gui: viser.GuiApi, walking: bool = True) -> None:
+        """Add the text to a page.
+
+        Args:
+            gui: of the page.
+            walking: whether it shows a walk.
+        """
+        self.walking = walking
+        self._text, self._shown = gui.add_html(""), ""
+        self.show(Status())
+
+    def show(self, status: Status) -> None:
+        """Show how things are."""
+        text = status_html(status, self.walking)
+        if text != self._shown:
+            self._shown = self._text.content = text
+
+
+def add_view(
+    gui: viser.GuiApi,
+    follow: Callable[[bool], None],
+    see_through: Callable[[bool], None],
+) -> None:
+    """Add what changes the sight alone.
+
+    Args:
+        gui: of the page.
+        follow: called with whether the camera follows the body.
+        see_through: called with whether the body is transparent.
+    """
+    with gui.add_folder("View"):
+        following = gui.add_checkbox("Follow", True)
+        through = gui.add_checkbox("See through", False)
+    following.on_update(lambda _: follow(bool(following.value)))
+    through.on_update(lambda _: see_through(bool(through.value)))
+
+
+class WatchPanel:
+    """A panel that shows how things are and has nothing to command with."""
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        follow: Callable[[bool], None],
+        see_through: Callable[[bool], None],
+    ) -> None:
+        """Add it to a page; parameters as of :func:`add_view`."""
+        self._status = StatusText(gui, walking=False)
+        add_view(gui, follow, see_through)
+
+    @property
+    def walking(self) -> bool:
+        """Whether it shows a walk."""
+        return self._status.walking
+
+    def show_walk(self) -> None:
+        """Show a walk from now on."""
+        self._status.walking = True
+
+    def show(self, status: Status) -> None:
+        """Show how things are."""
+        self._status.show(status)
+
+
+def status_html(status: Status, walking: bool = True) -> str:
+    """A status as a small table, for a page."""
+    pace = "paused" if status.paused else f"{status.real_time_factor:.2f} ×"
+    rows = [[("time", f"{status.time:.2f} s"), ("pace", pace)]]
+    if walking:
+        rows += [
+            [("phase", status.phase or "–"), ("steps", str(status.steps))],
+            [
+                ("speed", f"{status.speed:.3f} m/s"),
+                ("distance", f"{status.distance:.2f} m"),
+            ],
+        ]
+    colour = "#c92a2a" if status.failed else "inherit"
+    return render("status", rows=rows, message=status.message, colour=colour)
+
 
 DIRECTIONS = {
     "left": (0.0, 1.0),

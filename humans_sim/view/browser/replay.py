@@ -1,26 +1,169 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as it can be shown: its model, its scene, the forces on its links."""
+"""A run as it can be shown: its model, its scene, the forces on its links.
+
+Where the biped of a run touches its scene: places and forces in the world.
+
+A run keeps of each contact its mode, gap and force along normal and tangents. Where the
+contact is and which way its surface faces follows from the posture, the model and the
+scene that the run names, as in the simulation itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
-from humans_sim.contact import Ground
-from humans_sim.core.errors import ParameterError
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.constants import GRAVITY
+from humans_sim.core.errors import MALFORMED_CONTENT, ParameterError, RunFileError
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.models import Model
 from humans_sim.results.export import has_free_base
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.record import recorded_features, recorded_ground, recorded_model
+from humans_sim.results.records import POINT, Sample
 from humans_sim.results.run import Run
-from humans_sim.soft.coats.packed_tracks import CoatTracks
 from humans_sim.soft.ground.footprints import (
     Footprints,
     GroundHistory,
     ground_history,
 )
-from humans_sim.view.browser.cables import RunCables
-from humans_sim.view.browser.geometry import body_height
-from humans_sim.view.browser.run_contacts import RunContacts
+from humans_sim.soft.packed_numbers import CoatTracks
+from humans_sim.view.browser.scene_layers import RunCables, body_height
 from humans_sim.view.browser.touches import Touches
+
+
+class RunContacts:
+    """Contacts of the biped of a run, a sample at a time.
+
+    Attributes:
+        run: what was simulated.
+        model: its biped.
+        soles: names, links and surfaces of the contacts; None where there are none.
+    """
+
+    def __init__(self, run: Run, model: Model, ground: Ground) -> None:
+        """Put model and scene together as the simulation had them.
+
+        Args:
+            run: of a biped, alone or among free bodies.
+            model: its model.
+            ground: its scene.
+
+        Raises:
+            ParameterError: the run has other contacts than this model in this scene.
+            RunFileError: what is recorded of the scene is damaged.
+        """
+        self.run, self.model = run, model
+        system = _system(run, model, ground)
+        self.soles = None if system is None else Soles(system)
+        self._moments = bool(ground.rolling or ground.torsional)
+
+    @property
+    def weight(self) -> float:
+        """Of the model [N]."""
+        return float(self.model.mass * GRAVITY)
+
+    def sample(self, k: int) -> Sample:
+        """A sample; forces that a failed simulation did not find are zero."""
+        run = self.run
+        return Sample(
+            float(run.t[k]),
+            np.ascontiguousarray(run.q[k]),
+            np.ascontiguousarray(run.v[k]),
+            run.z[k],
+            run.torques[k],
+            run.contacts[k],
+            np.nan_to_num(run.forces[k]),
+            run.gaps[k],
+            *run.energy[k].tolist(),
+        )
+
+    def points(self, k: int) -> PointContacts | None:
+        """Contact points at a sample, in the world; None where there are none."""
+        return None if self.soles is None else self.soles.points(self.sample(k))
+
+    def loads(self, k: int, points: PointContacts) -> list[SoleLoad]:
+        """Loads of the soles.
+
+        On a ground with rolling or torsional friction there are none: a run does not
+        keep the moments of it.
+
+        Args:
+            k: the sample.
+            points: its contacts, by :meth:`points`.
+        """
+        if self.soles is None or self._moments:
+            return []
+        return self.soles.loads(self.sample(k), points)
+
+    def touches(self, k: int) -> Touches | None:
+        """Contact points at a sample, to be drawn; None where there are none."""
+        points = self.points(k)
+        if self.soles is None or points is None:
+            return None
+        return Touches.of_points(self.soles, points)
+
+
+def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem | None:
+    """Model and scene again, as far as contacts go."""
+    table = run.table
+    names = [
+        n for n, kind in zip(table.names, table.kinds, strict=True) if kind == POINT
+    ]
+    if not names:
+        return None
+    radii, body = run.info.get("radii", {}), recorded_features(run.info)
+    own = set(() if body is None else body.names)
+    bodies = _bodies(run)
+    several = len(ground.solids) > 1 or bool(bodies)
+    points = list(dict.fromkeys(_points(names, several)))
+    tags = [p for p in points if p not in own and p in model.tag_names]
+    if bodies:
+        scene = SceneSystem(
+            bodies, ground, robot=model, radii=radii, contacts=tags, features=body
+        )
+        if scene.contacts.names[: len(names)] == tuple(names):
+            return scene
+    elif set(points) <= {*tags, *own}:
+        system = ModelSystem(
+            model, ground, limits=False, contacts=tags, radii=radii, features=body
+        )
+        if system.contacts.names == tuple(names):
+            return system
+    name = str(run.info.get("system", "run"))
+    raise ParameterError(
+        f"the run of {name} has other contacts than this scene: give the ground it was "
+        "simulated on"
+    )
+
+
+def _points(names: Sequence[str], several: bool) -> list[str]:
+    """What touches: names of contacts without the solids, where there are several."""
+    return [n.rpartition("/")[0] for n in names] if several else list(names)
+
+
+def _bodies(run: Run) -> list[SceneBody]:
+    """Free bodies of the scene; their friction is in the run's table."""
+    try:
+        return [_body(record) for record in run.info.get("bodies", ())]
+    except MALFORMED_CONTENT as error:
+        raise RunFileError(
+            f"the run's record of its bodies is damaged: {error}"
+        ) from error
+
+
+def _body(record: Mapping[str, Any]) -> SceneBody:
+    name, mass = str(record["name"]), float(record["mass"])
+    if record["shape"] == "ball":
+        return SceneBody.ball(name, mass, float(record["radius"]))
+    x, y, z = (float(length) for length in record["size"])
+    return SceneBody.box(name, mass, (x, y, z))
+
 
 WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
 """Length of an arrow of one weight, of a link and of a point, in body heights."""

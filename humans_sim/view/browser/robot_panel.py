@@ -8,11 +8,15 @@ The stop is always there. The sliders of the walk are dead until somebody presse
 and then act for that browser alone. When it leaves, is no longer heard while it leads,
 or leads nowhere for some time, the sliders are dead again and the robot is commanded to
 stand.
+
+Who may lead a real robot: one browser, which said so, and only while it does.
 """
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,11 +24,76 @@ from typing import Any
 import viser
 
 from humans_sim.control.walking.footsteps import Velocity
-from humans_sim.view.browser.arming import Arming
 from humans_sim.view.browser.heartbeat import RELEASED, Hold
-from humans_sim.view.browser.limits import Limits
-from humans_sim.view.browser.velocity_sliders import VelocitySliders
-from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
+from humans_sim.view.browser.panel import (
+    Limits,
+    Status,
+    StatusText,
+    VelocitySliders,
+    add_view,
+)
+
+PATIENCE = 30.0
+"""How long a browser stays armed without leading [s]."""
+
+
+class Arming:
+    """At most one browser is armed. One thread asks at a time."""
+
+    def __init__(
+        self,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nobody is armed.
+
+        Args:
+            patience: how long a browser stays armed without leading [s].
+            clock: the time [s].
+        """
+        self.patience = patience
+        self._clock = clock
+        self._client: int | None = None
+        self._end = -math.inf
+
+    @property
+    def left(self) -> float:
+        """How long the browser stays armed if it does nothing [s]; 0: none is."""
+        return 0.0 if self._client is None else max(0.0, self._end - self._clock())
+
+    def arm(self, client: int) -> None:
+        """Let a browser lead, and no other."""
+        self._client, self._end = client, self._clock() + self.patience
+
+    def use(self, client: int | None) -> bool:
+        """Whether a browser may lead now; if so, it stays armed for longer."""
+        if client is None or client != self._client or not self.left:
+            return False
+        self._end = self._clock() + self.patience
+        return True
+
+    def disarm(self, client: int | None = None) -> bool:
+        """Let nobody lead any more.
+
+        Args:
+            client: the browser that left; another one's leaving changes nothing.
+                None: whoever it is.
+
+        Returns:
+            Whether somebody was armed, though its time may have passed.
+        """
+        if self._client is None or client not in (None, self._client):
+            return False
+        self._client = None
+        return True
+
+    def expired(self) -> bool:
+        """Whether somebody was armed whose time has passed; nobody is then."""
+        passed = self._client is not None and not self.left
+        if passed:
+            self._client = None
+        return passed
+
 
 ARM, DISARM = "Arm", "Disarm"
 STOP = "Stop the robot"

@@ -1,35 +1,278 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page that plays stored runs, one or several beside each other."""
+"""A page that plays stored runs, one or several beside each other.
+
+The controls of a page that plays stored runs: a time line, the view, pictures. The time
+of stored runs as they are played: it runs, stands still, is moved. Pictures of a page
+as a browser draws it: it renders, the server keeps them.
+"""
 
 from __future__ import annotations
 
+import io
 import queue
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import viser
+from PIL import Image
 
 from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.results.run import Run
 from humans_sim.view.browser.bodies_page import BodiesView
-from humans_sim.view.browser.browser_pictures import (
-    WIDEST_FILM,
-    WIDEST_PICTURE,
-    picture_size,
-    png_of,
-    render_in_browser,
-)
-from humans_sim.view.browser.follower import Follower
+from humans_sim.view.browser.gate import Incoming
 from humans_sim.view.browser.page import show_sample
 from humans_sim.view.browser.page_server import RENDERED_MESSAGE, PageServer
+from humans_sim.view.browser.panel import add_view
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.browser.run_panel import RunActions, RunPanel
-from humans_sim.view.browser.scene import DEFAULT_PORT, STAGE, Scene, free_port
-from humans_sim.view.browser.time_line import TimeLine
+from humans_sim.view.browser.scene import (
+    DEFAULT_PORT,
+    STAGE,
+    Follower,
+    Scene,
+    free_port,
+)
+from humans_sim.view.html_templates import render
 from humans_sim.view.looping_film import looping_film
+
+_END = 1.0
+"""How long the last picture stays before it starts again [s]."""
+
+
+class TimeLine:
+    """A time between a start and an end; any thread may ask or change it.
+
+    Args:
+        start: of the runs [s].
+        end: of the runs [s].
+
+    Attributes:
+        start: of the runs [s].
+        end: of the runs [s].
+        loop: whether it starts again at the end.
+    """
+
+    def __init__(self, start: float, end: float) -> None:
+        """At the start, playing in real time, again and again."""
+        self.start, self.end, self.loop = start, max(end, start), True
+        self._time, self._speed, self._playing = start, 1.0, True
+        self._wall: float | None = None
+        self._rested = 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def time(self) -> float:
+        """Where it is [s]."""
+        return self._time
+
+    @property
+    def playing(self) -> bool:
+        """Whether it runs."""
+        return self._playing
+
+    @property
+    def speed(self) -> float:
+        """Its time over the wall's."""
+        return self._speed
+
+    def play(self, playing: bool) -> None:
+        """Let it run, or stand still; at the end it begins anew."""
+        with self._lock:
+            if playing and self._time >= self.end:
+                self._time = self.start
+            self._playing, self._wall, self._rested = playing, None, 0.0
+
+    def seek(self, time: float) -> None:
+        """Move it to a time, where it stands still [s]."""
+        with self._lock:
+            self._time = min(max(time, self.start), self.end)
+            self._playing, self._wall, self._rested = False, None, 0.0
+
+    def set_speed(self, speed: float) -> None:
+        """Let it run faster or slower than the wall."""
+        with self._lock:
+            self._speed = speed
+
+    def advance(self, wall: float) -> float:
+        """Go along with the wall's time; gives where it is.
+
+        Args:
+            wall: monotonic [s].
+        """
+        with self._lock:
+            passed = 0.0 if self._wall is None else max(wall - self._wall, 0.0)
+            self._wall = wall
+            if not self._playing:
+                return self._time
+            if self._time < self.end:
+                self._time = min(self._time + self._speed * passed, self.end)
+            elif not self.loop:
+                self._playing = False
+            else:
+                self._rested += passed
+                if self._rested >= _END:
+                    self._time, self._rested = self.start, 0.0
+            return self._time
+
+
+SLOWEST, FASTEST = 0.1, 4.0
+"""Speeds that can be chosen, of the run over the wall."""
+_TICKS = 2000
+"""Most places of the time line's slider."""
+_CALM = 0.1
+"""Least time between two moves of the slider by the page itself [s]."""
+
+
+@dataclass(frozen=True)
+class RunActions:
+    """What the controls call, in threads of the page.
+
+    Attributes:
+        follow: whether the view goes along with the bodies; None where nothing of the
+            view can be changed.
+        see_through: whether bodies are transparent.
+        screenshot: a picture for a browser.
+        film: a film for a browser.
+    """
+
+    follow: Callable[[bool], None] | None
+    see_through: Callable[[bool], None]
+    screenshot: Callable[[viser.ClientHandle], None]
+    film: Callable[[viser.ClientHandle], None]
+
+
+class RunPanel:
+    """Play, time, speed, view and pictures of a page that plays runs.
+
+    Args:
+        gui: of the page.
+        line: the time that is shown.
+        period: of the samples [s].
+        actions: what the controls call.
+    """
+
+    def __init__(
+        self, gui: viser.GuiApi, line: TimeLine, period: float, actions: RunActions
+    ) -> None:
+        self._line, self._moved = line, -1.0
+        self._message = gui.add_html("")
+        self._said = ""
+        self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE)
+        self._play.on_click(lambda _: line.play(not line.playing))
+        step = max(period, (line.end - line.start) / _TICKS, 1e-6)
+        last = max(line.end, line.start + step)
+        self._slider = gui.add_slider("Time [s]", line.start, last, step, line.start)
+        self._slider.on_update(self._scrub)
+        with gui.add_folder("Single samples", expand_by_default=False):
+            for word, ahead in (("Back", -period), ("Forward", period)):
+                button = gui.add_button(word)
+                button.on_click(lambda _, by=ahead: line.seek(line.time + by))
+        with gui.add_folder("Speed"):
+            speed = gui.add_slider("Real time ×", SLOWEST, FASTEST, 0.1, 1.0)
+            loop = gui.add_checkbox("Loop", True)
+        speed.on_update(lambda _: line.set_speed(float(speed.value)))
+        loop.on_update(lambda _: setattr(line, "loop", bool(loop.value)))
+        if actions.follow is not None:
+            add_view(gui, actions.follow, actions.see_through)
+        with gui.add_folder("Pictures"):
+            picture = gui.add_button("Screenshot", icon=viser.Icon.CAMERA)
+            film = gui.add_button("Film", icon=viser.Icon.MOVIE)
+        picture.on_click(lambda event: _for_client(event, actions.screenshot))
+        film.on_click(lambda event: _for_client(event, actions.film))
+
+    def _scrub(self, event: Any) -> None:
+        """Somebody moves the time; what the page itself does has no browser."""
+        if event.client is not None:
+            self._line.seek(float(self._slider.value))
+
+    def show(self, wall: float) -> None:
+        """Show where the time is, and whether it runs."""
+        label = "Pause" if self._line.playing else "Play"
+        if self._play.label != label:
+            self._play.label = label
+            icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
+            self._play.icon = icons[label]
+        now, shown = self._line.time, float(self._slider.value)
+        if wall - self._moved >= _CALM and abs(now - shown) > self._slider.step / 2:
+            self._moved = wall
+            steps = round((now - self._line.start) / self._slider.step)
+            self._slider.value = round(
+                min(self._line.start + steps * self._slider.step, self._slider.max), 6
+            )
+
+    def say(self, text: str, failed: bool = False) -> None:
+        """Show what happens, or nothing."""
+        colour = "#c92a2a" if failed else "inherit"
+        content = text and render("status", rows=[], message=text, colour=colour)
+        if content != self._said:
+            self._said = self._message.content = content
+
+
+def _for_client(event: Any, action: Callable[[viser.ClientHandle], None]) -> None:
+    if event.client is not None:
+        action(event.client)
+
+
+WIDEST_PICTURE, WIDEST_FILM = 1600, 720
+"""Largest widths [pixels]."""
+_SMALLEST = 64
+PATIENCE = 30.0
+"""How long a browser may take for a picture [s]."""
+
+
+def picture_size(client: viser.ClientHandle, widest: int) -> tuple[int, int]:
+    """Width and height of a picture of what a browser shows [pixels]."""
+    width, height = client.camera.image_width, client.camera.image_height
+    if not (width > 0 and height > 0):
+        raise HumansError("the browser has not said yet how large its picture is")
+    scale = min(1.0, widest / max(width, height))
+    sides = (max(_SMALLEST, round(scale * side)) for side in (width, height))
+    wide, high = sides
+    return wide, high
+
+
+def render_in_browser(
+    client: viser.ClientHandle,
+    incoming: Incoming,
+    size: tuple[int, int],
+    patience: float = PATIENCE,
+) -> Image.Image:
+    """What a browser sees, as it draws it.
+
+    Args:
+        client: the browser.
+        incoming: judges what it says, and lets this picture pass.
+        size: width and height [pixels].
+        patience: how long it may take [s].
+
+    Raises:
+        HumansError: it does not answer, or with something else.
+    """
+    width, height = size
+    try:
+        with incoming.expecting_picture():
+            pixels = client.get_render(
+                height, width, transport_format="png", timeout=patience
+            )
+    except (RuntimeError, TimeoutError, OSError, ValueError) as error:
+        raise HumansError(f"the browser gave no picture: {error}") from error
+    if pixels.ndim != 3 or pixels.shape[2] not in (3, 4) or pixels.size > 64_000_000:
+        raise HumansError("the browser gave something that is no picture")
+    picture = Image.fromarray(np.ascontiguousarray(pixels, dtype=np.uint8))
+    white = Image.new("RGBA", picture.size, "white")
+    return Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB")
+
+
+def png_of(picture: Image.Image) -> bytes:
+    """A picture as a file."""
+    stream = io.BytesIO()
+    picture.save(stream, format="PNG")
+    return stream.getvalue()
+
 
 MOST_RUNS = 6
 """Runs beside each other."""

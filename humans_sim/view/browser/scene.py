@@ -1,26 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web page with a model in its scene, served on this machine only by default."""
+"""A web page with a model in its scene, served on this machine only by default.
+
+Whoever goes along with a body: calmly, for a body sways.
+"""
 
 from __future__ import annotations
 
+import math
 import socket
 
 import numpy as np
 import pinocchio as pin
 import viser
 
-from humans_sim.contact import Ground, HalfSpace
+from humans_sim.contact import HalfSpace
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import HumansError
 from humans_sim.models import Model
 from humans_sim.soft.ground.footprints import Footprints
 from humans_sim.soft.skin.making import has_skin, skin_of
 from humans_sim.soft.skin.skin import Skin
-from humans_sim.view.browser.cables import CABLE_COLOUR
-from humans_sim.view.browser.geometry import body_height, solids
-from humans_sim.view.browser.ground_layer import GroundLayer
 from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.skin_layer import SkinLayer
-from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes, lay_terrain
+from humans_sim.view.browser.scene_layers import (
+    BOX_COLOUR,
+    CABLE_COLOUR,
+    GroundLayer,
+    SkinLayer,
+    body_height,
+    drawn_boxes,
+    lay_terrain,
+    solids,
+)
 
 DEFAULT_PORT = 8080
 FORCE_COLOUR = (214, 39, 40)
@@ -391,3 +401,38 @@ def free_port(host: str, first: int) -> int:
             except OSError as error:
                 reason = str(error)
     raise HumansError(f"cannot listen on {host}:{first} and the ports above: {reason}")
+
+
+_LAG = 0.4
+"""Time in which the follower comes to where the body is [s]."""
+_JUMP = 1.0
+"""Distance that no body goes at once: the follower jumps along [body heights]."""
+
+
+class Follower:
+    """A place on the ground that goes along with a body.
+
+    Attributes:
+        on: whether it follows; else it stays.
+        place: where it is (2,) [m].
+    """
+
+    def __init__(self, size: float) -> None:
+        """At the origin, following a body of some height [m]."""
+        self._size, self._last = size, -math.inf
+        self.on, self.place = True, np.zeros(2)
+
+    def update(self, body: np.ndarray, wall: float) -> np.ndarray:
+        """Go along; gives the place.
+
+        Args:
+            body: place of the body, x and y first [m].
+            wall: time of the wall [s].
+        """
+        distance = np.array(body[:2], float) - self.place
+        share = 1.0 - math.exp(-max(0.0, wall - self._last) / _LAG)
+        self._last = wall
+        if self.on:
+            far = float(np.linalg.norm(distance)) > _JUMP * self._size
+            self.place = self.place + (1.0 if far else share) * distance
+        return self.place

@@ -14,7 +14,7 @@ import numpy as np
 
 from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.dynamics.soles import PointContacts, Soles
-from humans_sim.models.soles import tag_of
+from humans_sim.models.legs import tag_of
 
 _LEAST_FORCE = 0.005
 """Least force that is drawn, in weights of the body."""

@@ -15,13 +15,13 @@ from humans_sim.view.browser.page import recorded_page, silence
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, free_port
 from humans_sim.view.html_templates import render
-from humans_sim.view.raster.wrist_raster import VIEWS, view_of
 from humans_sim.view.wrist_colours import (
     CONTACT,
     bone_colours,
     tension_colours,
     tension_scale,
 )
+from humans_sim.view.wrist_raster import VIEWS, view_of
 
 _HOST = "127.0.0.1"
 _LARGER = 10.0

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from humans_sim.anatomy.wrist.wrist_run import WristRun
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import atomic_stream
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.results.run import Run
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.scene_files.scene_file import SCENE_FORMATS
+from humans_sim.view.scene_files.scenes import SCENE_FORMATS
 
 
 def _page(replay: Replay) -> bytes:
@@ -120,7 +120,7 @@ def _network(run: Run, path: Path) -> bytes:
         from humans_sim.view.browser.network_page import network_page
 
         return network_page(run).encode("utf-8")
-    from humans_sim.view.film.network_pictures import network_film, network_strip
+    from humans_sim.view.film.pictures import network_film, network_strip
 
     return network_film(run) if path.suffix.lower() == ".gif" else network_strip(run)
 
@@ -130,7 +130,7 @@ def _bodies(run: Run, path: Path) -> bytes:
         from humans_sim.view.browser.bodies_page import bodies_page
 
         return bodies_page(run).encode("utf-8")
-    from humans_sim.view.film.body_pictures import body_film, body_strip
+    from humans_sim.view.film.pictures import body_film, body_strip
 
     return body_film(run) if path.suffix.lower() == ".gif" else body_strip(run)
 

@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.view.looping_film import looping_film
-from humans_sim.view.raster.wrist_raster import WristRaster, view_of
 from humans_sim.view.wrist_colours import CONTACT, tension_colours
+from humans_sim.view.wrist_raster import WristRaster, view_of
 
 STANCES, FRAMES = 4, 45
 """Pictures of a film strip, and most frames of a film."""

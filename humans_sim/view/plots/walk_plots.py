@@ -15,11 +15,17 @@ from matplotlib.patches import Polygon
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.models.soles import contacts_of, sole_named
-from humans_sim.results.event_samples import ImpactSamples, with_event_samples
-from humans_sim.view.plots.curve_panels import NAMED
-from humans_sim.view.plots.curve_styles import CurveStyles
-from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
+from humans_sim.models.legs import contacts_of, sole_named
+from humans_sim.results.event_states import ImpactSamples, with_event_samples
+from humans_sim.view.plots.figure_panels import (
+    LEFT,
+    NAMED,
+    RIGHT,
+    WIDTH,
+    CurveStyles,
+    dress,
+    stacked,
+)
 
 SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
 """Colours of the feet."""

@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes of models, runs and reconstructions: what the viewer draws, as a tree."""
+"""Scenes of models, runs and reconstructions: what the viewer draws, as a tree.
+
+What stands around a robot as shapes: floors, boxes, terrain, footprints. Which ending
+of a file stands for which format, and a model written alone.
+
+Names of joints in H-Anim, as the manual's VRML animations have them.
+
+Of several hinges in one place the last is the joint: it carries the segment. The names
+of the KHR-1 are those of the manual's table 4.1; those of the human are H-Anim's own,
+at the centres of the manual's table 3.1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -11,33 +22,182 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy.wrist.wrist_run import WristRun
-from humans_sim.contact import Ground
+from humans_sim.contact import HalfSpace
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import atomic_stream
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.results.body_poses import body_poses
 from humans_sim.results.record import recorded_ground, recorded_model
-from humans_sim.results.run import Run
-from humans_sim.view.body_meshes import body_meshes
-from humans_sim.view.browser.geometry import body_height, solids
+from humans_sim.results.run import Run, body_poses
+from humans_sim.soft.ground.footprints import GroundHistory
+from humans_sim.view.browser.bodies_page import body_meshes
 from humans_sim.view.browser.marker_layer import BALL
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.scene_files.ground_shapes import ground_nodes
-from humans_sim.view.scene_files.hanim_names import hanim_name
+from humans_sim.view.browser.scene_layers import (
+    BOX_COLOUR,
+    SAND_COLOUR,
+    TERRAIN_COLOUR,
+    body_height,
+    chosen_pins,
+    drawn_boxes,
+    grid_cells,
+    solids,
+    terrain_of,
+    touched_pins,
+)
+from humans_sim.view.scene_files.gltf_file import glb
 from humans_sim.view.scene_files.moving_scene import (
     WORLD,
+    Colour,
     MovingScene,
     SceneNode,
     Shape,
     coloured_shapes,
+    flat_shape,
     joined_shapes,
     path_bounds,
     placed_shape,
     pose_node,
     rising_rows,
     shape_of,
+    still_node,
 )
+from humans_sim.view.scene_files.web3d_files import vrml, x3d
 from humans_sim.view.wrist_colours import bone_colours
+
+_TILES: tuple[Colour, Colour] = ((226, 229, 232), (203, 207, 212))
+"""Colours of the tiles of a floor, in turns."""
+_MOST_TILES = 40
+"""Along a side of a floor."""
+_MARGIN = 0.75
+"""Floor around what moves, in heights of it."""
+
+
+def ground_nodes(
+    ground: Ground, bounds: np.ndarray, history: GroundHistory | None = None
+) -> list[SceneNode]:
+    """Nodes of a scene around something that moves.
+
+    Args:
+        ground: the scene.
+        bounds: lowest and highest corner of what moves (2, 3) [m].
+        history: of a ground that gives way: it is drawn as it is at the end, in place
+            of floors.
+    """
+    nodes = []
+    for k, solid in enumerate(ground.solids):
+        if isinstance(solid, HalfSpace) and history is None:
+            nodes.append(still_node(f"floor_{k}", _floor(solid, bounds)))
+    for k, box in enumerate(drawn_boxes(ground)):
+        turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
+        shape = shape_of(trimesh.creation.box(box.size), BOX_COLOUR)
+        placed = placed_shape(shape, np.asarray(box.centre), turn)
+        nodes.append(still_node(f"box_{k}_{box.name}", [placed]))
+    for k, mesh in enumerate(terrain_of(ground)):
+        shape = flat_shape(mesh.vertices, mesh.faces, TERRAIN_COLOUR)
+        nodes.append(still_node(f"terrain_{k}", [shape]))
+    if history is not None:
+        nodes.append(still_node("ground_at_the_end", [_footprints(history)]))
+    return nodes
+
+
+def _floor(floor: HalfSpace, bounds: np.ndarray) -> list[Shape]:
+    """Tiles of a floor below what moves, in two colours."""
+    up = np.array([0.0, 0.0, 1.0])
+    turn = pin.Quaternion.FromTwoVectors(up, np.array(floor.normal, float)).matrix()
+    point = np.array(floor.point, float)
+    corners = (trimesh.bounds.corners(bounds) - point) @ turn
+    margin = _MARGIN * float(bounds[1, 2] - bounds[0, 2])
+    first, last = corners.min(axis=0) - margin, corners.max(axis=0) + margin
+    tile = _tile(float((last - first)[:2].max()))
+    shapes = []
+    grid = [
+        np.arange(int(np.floor(first[k] / tile)), int(np.ceil(last[k] / tile)))
+        for k in (0, 1)
+    ]
+    squares = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 2)
+    for odd, colour in enumerate(_TILES):
+        own = squares[squares.sum(axis=1) % 2 == odd]
+        if len(own):
+            shapes.append(placed_shape(_squares(own, tile, colour), point, turn))
+    return shapes
+
+
+def _tile(width: float) -> float:
+    """A round side of a tile, so that there are not too many of them [m]."""
+    steps = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 100.0)
+    return next((step for step in steps if width / step <= _MOST_TILES), width / 10)
+
+
+def _squares(places: np.ndarray, tile: float, colour: Colour) -> Shape:
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
+    flat = tile * (places[:, None] + corners).reshape(-1, 2)
+    vertices = np.column_stack([flat, np.zeros(len(flat))])
+    first = 4 * np.arange(len(places))[:, None, None]
+    faces = (first + np.array([(0, 1, 2), (0, 2, 3)])).reshape(-1, 3)
+    normals = np.tile([0.0, 0.0, 1.0], (len(vertices), 1))
+    return Shape(vertices, normals, faces, colour)
+
+
+def _footprints(history: GroundHistory) -> Shape:
+    """The heights of a ground at the end, around what was touched."""
+    field = history.at(float(history.times[-1]))
+    pins = chosen_pins(field.heights.shape, touched_pins(history.heights))
+    x, y = (field.origin[k] + field.spacing * pins[k] for k in (0, 1))
+    heights = field.origin[2] + field.heights[np.ix_(*pins)]
+    vertices = np.stack([*np.meshgrid(x, y, indexing="ij"), heights], axis=-1)
+    faces = grid_cells(*heights.shape).astype(int)
+    return flat_shape(vertices.reshape(-1, 3), faces, SAND_COLOUR)
+
+
+ROOT = "HumanoidRoot"
+_HUMAN = {
+    "thorax_roll": "vt10",
+    "head_roll": "vc7",
+    "clavicle_roll": "sternoclavicular",
+    "shoulder_roll": "shoulder",
+    "elbow_yaw": "elbow",
+    "wrist_roll": "wrist",
+    "hip_roll": "hip",
+    "knee": "knee",
+    "ankle_roll": "ankle",
+}
+_KONDO = {
+    "head_yaw": "vc7",
+    "shoulder_pitch": "shoulderSagittal",
+    "shoulder_roll": "shoulder",
+    "elbow": "elbow",
+    "hip_roll": "hipFrontal",
+    "hip_pitch": "hip",
+    "knee": "knee",
+    "ankle_pitch": "ankleSagittal",
+    "ankle_roll": "ankle",
+}
+_MODELS: dict[str, tuple[str, Mapping[str, str]]] = {
+    "human36": ("hanim_", _HUMAN),
+    "human": ("hanim_", _HUMAN),
+    "khr1": ("Kondo_", _KONDO),
+}
+"""Prefix and names of each model; sides stand before both."""
+
+
+def hanim_name(model: str, joint: str) -> str | None:
+    """Name of a joint in H-Anim; None where it has none.
+
+    Args:
+        model: its name.
+        joint: name in the model; that of the base is empty.
+    """
+    if model not in _MODELS:
+        return None
+    prefix, names = _MODELS[model]
+    if not joint:
+        return prefix + ROOT
+    side = joint[:2] if joint[:2] in ("l_", "r_") else ""
+    name = names.get(joint[len(side) :])
+    return None if name is None else prefix + side + name
+
 
 _MARKER_COLOUR = (255, 205, 0)
 """Seen on skin and on clothes, which are not transparent here."""
@@ -222,3 +382,43 @@ def _held(places: np.ndarray, known: np.ndarray) -> np.ndarray:
     last = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))
     last[last < 0] = int(np.argmax(known))
     return places[last]
+
+
+SCENE_FORMATS: dict[str, Callable[[MovingScene], bytes]] = {
+    ".glb": glb,
+    ".x3d": x3d,
+    ".wrl": vrml,
+}
+"""What makes the content of a file, by its ending."""
+
+
+def check_scene_path(path: Path) -> None:
+    """Refuse a file whose ending is not one of :data:`SCENE_FORMATS`."""
+    if path.suffix.lower() not in SCENE_FORMATS:
+        raise ParameterError(
+            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
+        )
+
+
+def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) -> Path:
+    """Write a model as a tree of its links: glTF (.glb), X3D (.x3d) or VRML (.wrl).
+
+    Args:
+        model: what to write.
+        path: the file.
+        q: its configuration; the zero position unless given.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: another ending, or a configuration that is not the model's.
+        ModelFileError: a mesh of the model is missing or unreadable.
+        FileWriteError: it cannot be written.
+    """
+    path = Path(path)
+    check_scene_path(path)
+    content = SCENE_FORMATS[path.suffix.lower()](model_scene(model, q))
+    with atomic_stream(path) as stream:
+        stream.write(content)
+    return path

@@ -24,7 +24,7 @@ from humans_sim.anatomy import (
     reduce_cover,
     surface_error,
 )
-from humans_sim.anatomy.volumes.shapes import of_field, of_rough_ellipsoid
+from humans_sim.anatomy.volumes.volume import of_field, of_rough_ellipsoid
 
 MM = 1e-3
 METRICS = ["3-4-5", "5-7-9", "5-7-11 (3-D)", "euclidean"]

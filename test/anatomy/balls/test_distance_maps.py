@@ -9,8 +9,7 @@ from scipy import ndimage
 
 import humans_sim as hs
 from humans_sim.anatomy import MASKS, chamfer_map, of_ellipsoid, squared_distance_map
-from humans_sim.anatomy.balls.chamfer_kernels import shortest_paths
-from humans_sim.anatomy.balls.distance_maps import padded_grid
+from humans_sim.anatomy.balls.distance_maps import padded_grid, shortest_paths
 
 NAMES = sorted(MASKS)
 

@@ -10,15 +10,11 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.anatomy.balls.medial_axis import ball_model
+from humans_sim.anatomy.balls.ball_model import ball_model
 from humans_sim.anatomy.mechanics import attitude
-from humans_sim.anatomy.mechanics.bone_mass import (
-    mass_of_balls,
-    mass_of_mesh,
-    mass_of_volume,
-)
 from humans_sim.anatomy.mechanics.cash_karp import cash_karp, runge_kutta
-from humans_sim.anatomy.volumes.shapes import of_ellipsoid
+from humans_sim.anatomy.volumes.volume import of_ellipsoid
+from humans_sim.anatomy.wrist.wrist import mass_of_balls, mass_of_mesh, mass_of_volume
 from humans_sim.bodies import RigidBodies, move
 from humans_sim.bodies.mass_properties import MassProperties
 

@@ -16,10 +16,7 @@ from humans_sim.anatomy import (
     read_stack,
     stack_of,
 )
-from humans_sim.anatomy.volumes.slice_interpolation import (
-    NORMALISATION,
-    spline_basis,
-)
+from humans_sim.anatomy.volumes.segmentation import NORMALISATION, spline_basis
 from humans_sim.anatomy.volumes.volume import Volume, dice
 
 PIXEL = 2.5e-4

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import humans_sim as hs
-from humans_sim.anatomy.volumes.urdf_bones import collision_mesh
+from humans_sim.anatomy.volumes.mesh_repair import collision_mesh
 
 
 def write(folder: Path, mesh: str) -> Path:

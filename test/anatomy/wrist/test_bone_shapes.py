@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from humans_sim.anatomy import AnatomyError
-from humans_sim.anatomy.wrist.bone_shapes import (
+from humans_sim.anatomy.wrist.wrist_files import (
     BoneShape,
     Cone,
     CutShapes,

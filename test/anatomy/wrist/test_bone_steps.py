@@ -9,8 +9,7 @@ import trimesh
 
 from humans_sim.anatomy import AnatomyError, BallModel, Ligament, Ligaments
 from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers
-from humans_sim.anatomy.wrist.near_pairs import NearPairs
-from humans_sim.anatomy.wrist.step_equations import BonePlaces, point_rows
+from humans_sim.anatomy.wrist.step_equations import BonePlaces, NearPairs, point_rows
 from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.bodies import of_sphere
 

@@ -19,7 +19,7 @@ from humans_sim.anatomy import (
     move_by_penalty,
     move_quasistatic,
 )
-from humans_sim.anatomy.wrist.quasistatic import WristPotential
+from humans_sim.anatomy.wrist.penalty_run import WristPotential
 from humans_sim.bodies import of_sphere
 from humans_sim.bodies.loads import Moving
 

@@ -8,10 +8,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy import BallModel, Contacts, Ligament, Ligaments
-from humans_sim.anatomy.wrist.near_pairs import NearPairs
 from humans_sim.anatomy.wrist.step_equations import (
     BonePlaces,
     LigamentPull,
+    NearPairs,
     StepEnergy,
     turn_rates,
 )

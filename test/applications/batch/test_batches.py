@@ -24,9 +24,8 @@ from recordings import swaying, tags_of, write_recordings
 import humans_sim as hs
 from humans_sim.applications.batch.batches import plan_batch, run_batch
 from humans_sim.applications.batch.record import HOME, BatchBusyError, Ledger
-from humans_sim.applications.batch.settings import TrialSettings
-from humans_sim.applications.batch.trial import Outcome
-from humans_sim.applications.batch.workers import ClusterError
+from humans_sim.applications.batch.runner import ClusterError
+from humans_sim.applications.batch.trial import Outcome, TrialSettings
 from humans_sim.applications.person import Person
 from humans_sim.observation.markers import write_trc
 from humans_sim.observation.posture.subject import Subject
@@ -399,7 +398,7 @@ def test_a_cluster_that_is_not_there(human: hs.Model, tmp_path: Path, monkeypatc
     """Said in words: no package, no scheduler."""
     source = few(tmp_path / "in", human, 1)
     jobs = plan_batch([source], tmp_path / "out", CANONICAL, QUICK)
-    monkeypatch.setattr("humans_sim.applications.batch.workers._ANSWER", 1.0)
+    monkeypatch.setattr("humans_sim.applications.batch.runner._ANSWER", 1.0)
     if "distributed" in sys.modules or _has_distributed():
         for address in ("tcp://127.0.0.1:9", "not an address"):
             with pytest.raises(ClusterError, match="no dask scheduler"):

@@ -21,22 +21,19 @@ from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.applications.batch.record import Ledger
-from humans_sim.applications.sweep.chance import (
+from humans_sim.applications.batch.sweep_table import COLUMNS, write_table
+from humans_sim.applications.batch.sweeps import (
     FRICTION,
     JOINTS,
     PUSH_SPAN,
-    prepare_seeded,
-)
-from humans_sim.applications.sweep.run_row import COLUMNS
-from humans_sim.applications.sweep.sweeps import (
     SweptRun,
     plan_sweep,
+    prepare_seeded,
     run_sweep,
     table_rows,
 )
-from humans_sim.applications.sweep.table import write_table
-from humans_sim.applications.sweep.variations import Variation, varied_scenario
-from humans_sim.cli.commands import app
+from humans_sim.applications.batch.variations import Variation, varied_scenario
+from humans_sim.cli.main import app
 
 BOUNCE = """title: A ball bounces
 problem: bouncing_ball

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.scenarios import read_scenario
-from humans_sim.applications.sweep.variations import (
+from humans_sim.applications.batch.variations import (
     Variation,
     check_variations,
     grid,
@@ -16,6 +15,7 @@ from humans_sim.applications.sweep.variations import (
     parse_variation,
     varied_scenario,
 )
+from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.budget import RUNS
 
 

@@ -19,13 +19,16 @@ from unhurried import type_unhurried
 import humans_sim as hs
 from humans_sim.cli.kondo.commands import app
 from humans_sim.core.resources import resource
-from humans_sim.kondo import read_motion
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.motion.motion_file import read_motion
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS
-from humans_sim.kondo.protocol.line_faults import LineFaults
-from humans_sim.kondo.protocol.ports import PortChoiceError, choose_port, serial_ports
+from humans_sim.kondo.protocol.rcb1 import CHANNELS
+from humans_sim.kondo.protocol.serial_port import (
+    PortChoiceError,
+    choose_port,
+    serial_ports,
+)
 
 GREETING = resource("config", "motions", "greeting.csv")
 HEAD = 5
@@ -331,7 +334,7 @@ def test_the_port_that_it_must_be(
     plugged: list[ListPortInfo] = []
     monkeypatch.setattr(list_ports, "comports", lambda: plugged)
     monkeypatch.setattr(
-        "humans_sim.kondo.protocol.ports.RULE_NAME", "/dev/no-such-name"
+        "humans_sim.kondo.protocol.serial_port.RULE_NAME", "/dev/no-such-name"
     )
     monkeypatch.delenv("KONDO_PORT", raising=False)
     with pytest.raises(PortChoiceError, match="no serial port"):

@@ -15,7 +15,7 @@ from humans_sim.contact.geometry.body_features import (
     shapes_of_joints,
 )
 from humans_sim.contact.geometry.foot_spheres import feet_of
-from humans_sim.models.soles import load_tags
+from humans_sim.models.legs import load_tags
 
 NAMES = ("khr1", "bip", "human36")
 

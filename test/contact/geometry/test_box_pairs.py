@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from humans_sim.contact.geometry.box_pairs import (
+from humans_sim.contact.geometry.convex_pairs import (
+    BOX_SLOTS,
     CHOICE,
     FAR,
-    SLOTS,
     BoxPlaces,
     box_contacts,
     choose,
@@ -23,10 +23,10 @@ def contacts(one: Box, other: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gaps, points and normals."""
     choice = np.zeros(CHOICE, np.int64)
     places = BoxPlaces(
-        np.zeros(SLOTS, np.bool_),
-        np.empty(SLOTS),
-        np.zeros((SLOTS, 3)),
-        np.zeros((SLOTS, 3)),
+        np.zeros(BOX_SLOTS, np.bool_),
+        np.empty(BOX_SLOTS),
+        np.zeros((BOX_SLOTS, 3)),
+        np.zeros((BOX_SLOTS, 3)),
     )
     choose(one.row(), other.row(), choice)
     box_contacts(one.row(), other.row(), choice, False, places)

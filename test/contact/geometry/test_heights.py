@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact.geometry.heights import ground_heights
+from humans_sim.contact.geometry.ground import ground_heights
+from humans_sim.contact.geometry.mesh_contact_kernels import least_distances
 from humans_sim.contact.geometry.solids import Ball, Box
-from humans_sim.contact.geometry.terrain_kernels import least_distances
 
 FLOOR = hs.Ground()
 TURN = pin.rpy.rpyToMatrix(0.3, -0.2, 0.5)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from humans_sim.contact.geometry.hull_cover import (
+from humans_sim.contact.geometry.body_features import (
     Balls,
     cover,
     joined,

@@ -13,11 +13,11 @@ import trimesh
 from PIL import Image
 
 import humans_sim as hs
-from humans_sim.contact.geometry.terrain_kernels import (
+from humans_sim.contact.geometry.mesh_contact_kernels import (
+    ABSENT,
     surface_distance,
     surface_feature,
 )
-from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.core.errors import FileError
 
 

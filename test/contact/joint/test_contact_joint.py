@@ -10,18 +10,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from humans_sim.contact import (
-    Cone,
+from humans_sim.contact.joint.contact_joint import (
     ContactJoint,
-    Cylinder,
-    Ellipsoid,
-    ForbiddenMotionError,
     JointState,
-    Plane,
-    Sphere,
-    Torus,
     contact_velocity,
 )
+from humans_sim.contact.joint.surface_shapes import Cone, Cylinder, Plane, Sphere, Torus
+from humans_sim.contact.joint.surfaces import Ellipsoid, ForbiddenMotionError
 
 STEPS = 10_000
 

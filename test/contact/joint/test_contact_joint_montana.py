@@ -11,17 +11,13 @@ import pinocchio as pin
 import pytest
 from montana import Chart, distance
 
-from humans_sim.contact import (
-    Cone,
+from humans_sim.contact.joint.contact_joint import (
     ContactJoint,
-    Cylinder,
-    Ellipsoid,
     JointState,
-    Plane,
-    Sphere,
-    Torus,
     contact_velocity,
 )
+from humans_sim.contact.joint.surface_shapes import Cone, Cylinder, Plane, Sphere, Torus
+from humans_sim.contact.joint.surfaces import Ellipsoid
 
 
 def place(*numbers: float) -> pin.SE3:

@@ -13,16 +13,15 @@ from scipy.integrate import solve_ivp
 
 import humans_sim as hs
 from humans_sim.bodies.mass_properties import MassProperties, of_box
-from humans_sim.contact import (
-    ContactJoint,
+from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
+from humans_sim.contact.joint.surface_shapes import (
     Edge,
     Sphere,
-    SurfaceError,
     box_edges,
-    contact_velocity,
     polyhedron_edges,
 )
-from humans_sim.dynamics.surfaces import RollingBody, rolling_bodies
+from humans_sim.contact.joint.surfaces import SurfaceError
+from humans_sim.dynamics.surfaces import RollingBody, rolling
 
 
 def pose(generator: np.random.Generator, far: float) -> pin.SE3:
@@ -141,7 +140,7 @@ def rocked(radius: float, time: float) -> float:
         if edge.first[1] > 0 > edge.first[2] and edge.second[1] > 0 > edge.second[2]
     )
     body = RollingBody("bar", of_box(MASS, BAR), low.ends, 0.2)
-    system = rolling_bodies([body])
+    system = rolling([body])
     q = pin.neutral(system.tree)
     q[3:7] = pin.Quaternion(pin.exp3(np.array([-0.3, 0.0, 0.0]))).coeffs()
     q[2] -= float(system.gaps(q).min())
@@ -177,7 +176,7 @@ def test_an_edge_swings_across_another() -> None:
     own = Edge((-0.1, 0, 0), (0.1, 0, 0), radius)
     inertia = np.diag([4e-4, 9e-4, 8e-4])
     spread = MassProperties(mass, np.array([0.0, 0.0, -below]), inertia)
-    system = rolling_bodies([RollingBody("saddle", spread, (own,), 0.1)], floor)
+    system = rolling([RollingBody("saddle", spread, (own,), 0.1)], floor)
     about = inertia[1, 1] + mass * (below + radius) ** 2
     rate = math.sqrt(mass * 9.81 * below / about)
     q = pin.neutral(system.tree)

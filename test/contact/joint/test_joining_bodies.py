@@ -9,18 +9,17 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from humans_sim.contact import (
+from humans_sim.contact.joint.contact_joint import (
     ContactJoint,
-    CurvatureSumError,
-    Cylinder,
-    Ellipsoid,
-    Inside,
     JointState,
-    NoContactError,
-    Plane,
-    Sphere,
-    SurfaceError,
     contact_velocity,
+)
+from humans_sim.contact.joint.surface_shapes import Cylinder, Inside, Plane, Sphere
+from humans_sim.contact.joint.surfaces import (
+    CurvatureSumError,
+    Ellipsoid,
+    NoContactError,
+    SurfaceError,
 )
 from humans_sim.core.errors import HumansError, ParameterError
 

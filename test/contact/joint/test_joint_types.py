@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from humans_sim.contact import ForbiddenMotionError, Joint
+from humans_sim.contact.joint.contact_joint import Joint
 from humans_sim.contact.joint.joint_types import (
     AxisJoint,
     ball,
@@ -17,6 +17,7 @@ from humans_sim.contact.joint.joint_types import (
     revolute,
     screw,
 )
+from humans_sim.contact.joint.surfaces import ForbiddenMotionError
 from humans_sim.core.errors import ParameterError
 
 FIRST = pin.SE3(pin.exp3(np.array([0.3, 0.5, -0.7])), np.array([0.1, 0.2, 0.3]))

@@ -8,15 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from humans_sim.contact import (
-    ContactJoint,
-    CurvatureSumError,
-    Cylinder,
-    ForbiddenMotionError,
-    SurfaceError,
-    contact_velocity,
-)
-from humans_sim.contact.joint.contact_speeds import planar_speeds
+from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
+from humans_sim.contact.joint.nearest import planar_speeds
 from humans_sim.contact.joint.planar_contact import (
     Circle,
     Contour,
@@ -24,6 +17,12 @@ from humans_sim.contact.joint.planar_contact import (
     Line,
     PlanarContact,
     PlanarState,
+)
+from humans_sim.contact.joint.surface_shapes import Cylinder
+from humans_sim.contact.joint.surfaces import (
+    CurvatureSumError,
+    ForbiddenMotionError,
+    SurfaceError,
 )
 from humans_sim.core.errors import ParameterError
 

@@ -7,17 +7,19 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from humans_sim.contact import (
+from humans_sim.contact.joint.surface_shapes import (
     Cone,
     Cylinder,
-    Ellipsoid,
-    ImplicitSurface,
     Inside,
     Plane,
     Sphere,
+    Torus,
+)
+from humans_sim.contact.joint.surfaces import (
+    Ellipsoid,
+    ImplicitSurface,
     Surface,
     SurfaceError,
-    Torus,
 )
 from humans_sim.core.errors import ParameterError
 

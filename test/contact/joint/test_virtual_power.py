@@ -8,13 +8,15 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact import ContactJoint, Ellipsoid, JointState, Plane, Sphere
-from humans_sim.contact.joint.virtual_power import (
+from humans_sim.contact.joint.contact_joint import ContactJoint, JointState
+from humans_sim.contact.joint.joint_types import (
     body_wrenches,
     generalized_force,
     relative_jacobian,
     relative_velocity,
 )
+from humans_sim.contact.joint.surface_shapes import Plane, Sphere
+from humans_sim.contact.joint.surfaces import Ellipsoid
 from humans_sim.core.errors import ParameterError
 
 

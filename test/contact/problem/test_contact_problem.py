@@ -15,7 +15,7 @@ from humans_sim.contact.problem.contact_problem import (
 )
 from humans_sim.contact.problem.force_distribution import best_split, margins
 from humans_sim.contact.problem.impact import solve_impact
-from humans_sim.contact.problem.law_kernels import ContactProblem, residual_of
+from humans_sim.contact.problem.law import ContactProblem, residual_of
 from humans_sim.core.errors import ParameterError
 
 

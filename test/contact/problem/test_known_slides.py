@@ -8,11 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from humans_sim.contact.problem.contact_problem import solve_contact
-from humans_sim.contact.problem.gauss_seidel import by_sweeps
+from humans_sim.contact.problem.contact_problem import (
+    by_newton_along_slides,
+    by_sweeps,
+    solve_contact,
+)
 from humans_sim.contact.problem.impact import impact_without_collision
-from humans_sim.contact.problem.known_slides import by_newton_along_slides
-from humans_sim.contact.problem.law_kernels import ContactProblem
+from humans_sim.contact.problem.law import ContactProblem
 from humans_sim.dynamics import problems
 
 

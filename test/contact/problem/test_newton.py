@@ -11,9 +11,8 @@ import pytest
 import humans_sim as hs
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.contact_problem import solve_contact
-from humans_sim.contact.problem.interior_point import interior_point
-from humans_sim.contact.problem.law_kernels import ContactProblem, residual_of
-from humans_sim.contact.problem.newton import solve_near
+from humans_sim.contact.problem.law import ContactProblem, residual_of
+from humans_sim.contact.problem.newton import interior_point, solve_near
 from humans_sim.dynamics.model_system import ModelSystem
 
 ACCEPTED, TOLERATED = 1e-8, 1e-5

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.bip.inverse_task import (
+from humans_sim.control.bip.task import (
+    BipTask,
     InverseTaskFunction,
     UnreachableError,
     inverse_task,
 )
-from humans_sim.control.bip.task import BipTask
 
 
 @pytest.fixture(scope="module")

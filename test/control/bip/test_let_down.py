@@ -9,12 +9,13 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation.hoist import CABLE_SLACK, CABLE_TAUT, Hoist
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.control.bip.control import BipControl
-from humans_sim.control.bip.let_down import LetDown, let_down
-from humans_sim.control.bip.step import one_step, start_of
-from humans_sim.control.bip.task import BipTask
-from humans_sim.control.trajectories.traj3 import read_traj3, write_traj3
-from humans_sim.control.trajectories.trajectory import ContactPhase
+from humans_sim.control.bip.control import BipControl, LetDown, let_down
+from humans_sim.control.bip.task import BipTask, one_step, start_of
+from humans_sim.control.trajectories.trajectory import (
+    ContactPhase,
+    read_traj3,
+    write_traj3,
+)
 
 PLAN = LetDown()
 

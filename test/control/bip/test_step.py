@@ -12,17 +12,21 @@ from scipy.spatial import ConvexHull
 import humans_sim as hs
 from humans_sim.actuation import ScrewDriveMotors
 from humans_sim.control.bip.control import BipControl
-from humans_sim.control.bip.inverse_task import UnreachableError
-from humans_sim.control.bip.step import (
+from humans_sim.control.bip.task import (
     BipPoses,
+    BipTask,
     StepShape,
+    UnreachableError,
     one_step,
     standing,
     start_of,
 )
-from humans_sim.control.bip.task import BipTask
-from humans_sim.control.trajectories.traj3 import read_traj3, write_traj3
-from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
+from humans_sim.control.trajectories.trajectory import (
+    ContactPhase,
+    Trajectory,
+    read_traj3,
+    write_traj3,
+)
 
 SHAPE = StepShape()
 DOUBLE, TRANSITION, RIGHT = (

@@ -10,8 +10,8 @@ import humans_sim as hs
 from humans_sim.control.bip.task import BipTask
 from humans_sim.control.task.task_functions import CentreOfMass, FramePosition
 from humans_sim.core.yaml_file import read_yaml
-from humans_sim.models.axes import to_humans
 from humans_sim.models.files.denavit_hartenberg import transform, zero_position
+from humans_sim.models.points import to_humans
 
 STEP = 1e-6
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.falls.pose_sequence import PoseSequence
+from humans_sim.control.falls.fall_detector import PoseSequence
 
 MOTION = PoseSequence(
     "wave", np.array([0.0, 1.0, 3.0]), np.array([[0.0, 1.0], [1.0, 1.0], [0.0, -1.0]])

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.robots import rising_walker
+from humans_sim.applications.walk_control import rising_walker
 from humans_sim.control.falls.fall_detector import Lying
 from humans_sim.control.falls.rising_walker import (
     RiseSettings,
@@ -19,7 +19,7 @@ from humans_sim.control.falls.rising_walker import (
     RisingWalker,
 )
 from humans_sim.control.walking import SoleWrench, Walker, WalkSensors
-from humans_sim.kondo.motion.get_up import get_up_motions
+from humans_sim.kondo.motion.pose_servo import get_up_motions
 
 PERIOD = 0.02
 UPRIGHT = np.eye(3)

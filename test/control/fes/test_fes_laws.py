@@ -10,11 +10,9 @@ import yaml
 import humans_sim as hs
 from humans_sim.actuation import FesMuscles
 from humans_sim.applications.scene_files import ground_of, limits_of
-from humans_sim.control.fes.fes_stand import FesPlan, FesStand
-from humans_sim.control.fes.fes_swing import KneeSwing
+from humans_sim.control.fes import FesPlan, FesStand, KneeSwing
 from humans_sim.control.task.whole_body import WholeBody
-from humans_sim.control.trajectories.motion import BASE, Curve, Motion
-from humans_sim.control.trajectories.path import rising_path
+from humans_sim.control.trajectories.motion import BASE, Curve, Motion, rising_path
 from humans_sim.core.resources import named_file
 from humans_sim.core.yaml_file import read_yaml
 from humans_sim.dynamics.model_system import ModelSystem

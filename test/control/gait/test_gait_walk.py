@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.gait.normal_gait import normal_angles
+from humans_sim.control.gait.leg_fit import normal_angles
 from humans_sim.core.constants import GRAVITY
 
 END = 2.0

@@ -6,8 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from humans_sim.control.gait.leg_fit import LegFit, LegLengths, LegPath, StrideTimes
-from humans_sim.control.gait.normal_gait import normal_angles
+from humans_sim.control.gait.leg_fit import (
+    LegFit,
+    LegLengths,
+    LegPath,
+    StrideTimes,
+    normal_angles,
+)
 
 LEGS = LegLengths(thigh=0.42, shank=0.43, ankle=0.04, heel=0.045, toe=0.21)
 TIMES = StrideTimes()

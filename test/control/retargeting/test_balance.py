@@ -12,8 +12,8 @@ from humans_sim.control.retargeting.balance import (
     WALKING,
     Balance,
     balance_knots,
+    zero_moment_points,
 )
-from humans_sim.control.retargeting.dynamics import zero_moment_points
 from humans_sim.core.convex_polygon import inside
 
 GRAVITY = 9.81

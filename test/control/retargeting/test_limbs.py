@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.retargeting.limbs import person_limbs, robot_limbs
+from humans_sim.control.retargeting.person_motion import person_limbs, robot_limbs
 from humans_sim.control.retargeting.upper_body import UpperBody
 
 

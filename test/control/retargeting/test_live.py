@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.retargeting.live import LiveRetargeting
+from humans_sim.control.retargeting.upper_body import LiveRetargeting
 
 
 def test_it_comes_to_the_person_within_its_speed() -> None:

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.example_motions import example_posture
-from humans_sim.control.retargeting.limbs import person_limbs
-from humans_sim.control.retargeting.person_motion import PersonMotion, person_motion
+from humans_sim.applications.example_recordings import example_posture
+from humans_sim.control.retargeting.person_motion import (
+    PersonMotion,
+    person_limbs,
+    person_motion,
+)
 from humans_sim.control.retargeting.retarget import Retargeting
 from humans_sim.control.walking.footsteps import Side
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import humans_sim as hs
-from humans_sim.control.task.force_share import share_forces
+from humans_sim.control.task.task_law import share_forces
 
 FRICTION = 0.5
 FOOT = np.array([[x, y, 0.0] for y in (-0.1, 0.1) for x in (-0.05, 0.15)])

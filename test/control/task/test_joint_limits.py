@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact import Ground
-from humans_sim.control.task.guarded_whole_body import FADE, GuardedWholeBody
-from humans_sim.control.task.joint_limits import JointLimits
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.task.task_functions import JointTask
-from humans_sim.control.task.whole_body import ControlError, WeightedTask, WholeBody
+from humans_sim.control.task.whole_body import (
+    FADE,
+    ControlError,
+    GuardedWholeBody,
+    JointLimits,
+    WeightedTask,
+    WholeBody,
+)
 from humans_sim.control.walking import WalkPattern
 from humans_sim.dynamics.model_system import ModelSystem
 

@@ -8,7 +8,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.task.task_functions import CentreOfMass, JointTask
 from humans_sim.control.task.whole_body import (
     ControlError,
@@ -16,9 +16,13 @@ from humans_sim.control.task.whole_body import (
     WholeBody,
     WholeBodySolution,
 )
-from humans_sim.control.trajectories.follow import Follow, body_tasks
-from humans_sim.control.trajectories.motion import Curve, Motion
-from humans_sim.control.trajectories.path import Path
+from humans_sim.control.trajectories.motion import (
+    Curve,
+    Follow,
+    Motion,
+    Path,
+    body_tasks,
+)
 from humans_sim.dynamics.model_system import ModelSystem
 
 CLAVICLES = [f"{side}_clavicle_{axis}" for side in "lr" for axis in ("yaw", "roll")]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.task.posture import reach
 from humans_sim.control.task.task_functions import (
     CentreOfMass,
     FrameOrientation,
@@ -15,7 +14,7 @@ from humans_sim.control.task.task_functions import (
     JointTask,
 )
 from humans_sim.control.task.whole_body import ControlError
-from humans_sim.control.trajectories.motion import Curve, Motion
+from humans_sim.control.trajectories.motion import Curve, Motion, reach
 
 FEET = ("l_sole", "r_sole")
 LEGS = [

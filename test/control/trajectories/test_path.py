@@ -9,8 +9,14 @@ import pytest
 import humans_sim as hs
 from humans_sim.control.task.task_functions import CentreOfMass, FramePose, JointTask
 from humans_sim.control.task.whole_body import ControlError
-from humans_sim.control.trajectories.motion import Curve, Motion
-from humans_sim.control.trajectories.path import Legs, Path, rising_path, straightened
+from humans_sim.control.trajectories.motion import (
+    Curve,
+    Legs,
+    Motion,
+    Path,
+    rising_path,
+    straightened,
+)
 
 KNEES = ("l_knee", "r_knee")
 SOLES = ("l_sole", "r_sole")

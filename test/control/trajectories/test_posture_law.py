@@ -8,10 +8,9 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation.torque_law import TorqueLaw
+from humans_sim.actuation.ideal_torque import TorqueLaw
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.control.trajectories.motion import Curve
-from humans_sim.control.trajectories.posture_law import PostureLaw
+from humans_sim.control.trajectories.motion import Curve, PostureLaw
 from humans_sim.dynamics.controller import ControlState
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.control.trajectories.sway import Sway
+from humans_sim.control.trajectories.trajectory import Sway
 
 
 def test_inside_limits_and_smooth(model: hs.Model) -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import humans_sim as hs
-from humans_sim.control.trajectories.traj3 import (
+from humans_sim.control.trajectories.trajectory import (
+    Trajectory,
     TrajectoryFileError,
     read_traj3,
     write_traj3,
 )
-from humans_sim.control.trajectories.trajectory import Trajectory
 
 GOOD = """Nombre de points
 3

@@ -11,10 +11,10 @@ from humans_sim.control.trajectories.joint_trajectory import (
     GoalCode,
     JointLimits,
     JointTrajectoryError,
+    Tolerances,
     TrajectoryRules,
     Waypoint,
 )
-from humans_sim.control.trajectories.trajectory_tolerances import Tolerances
 
 RULES = TrajectoryRules({"knee": JointLimits(-1.0, 2.0, 5.0)})
 BOTH = ("knee", "neck")

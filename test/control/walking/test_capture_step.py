@@ -13,14 +13,13 @@ import humans_sim as hs
 from humans_sim.control.walking import Walker, WalkSettings
 from humans_sim.control.walking.capture_step import (
     CaptureStep,
+    SwingLegs,
     capturable_distance,
     capture_after,
     error_at_landing,
 )
-from humans_sim.control.walking.footsteps import Side
+from humans_sim.control.walking.footsteps import Side, SolePair
 from humans_sim.control.walking.preview import Pendulum
-from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing_leg import SwingLegs
 
 OMEGA = 6.5
 LOW, HIGH = np.array([-0.04, -0.026]), np.array([0.065, 0.039])

@@ -11,13 +11,13 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.robots import walking_robot
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking import SoleWrench, Velocity, Walker
+from humans_sim.control.walking.balance import HipStrategy
 from humans_sim.control.walking.com_estimator import ComEstimator
-from humans_sim.control.walking.hip_strategy import HipStrategy
-from humans_sim.control.walking.servo_walk import ScheduledCommand
-from humans_sim.results.sample import Sample
+from humans_sim.control.walking.walk import ScheduledCommand
+from humans_sim.results.records import Sample
 
 PUSHED = 2.06
 NAMES = {ContactPhase.LEFT_FOOT: "left", ContactPhase.RIGHT_FOOT: "right"}

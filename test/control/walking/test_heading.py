@@ -10,8 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.control.walking import Velocity, WalkPattern, WalkSettings
-from humans_sim.control.walking.footsteps import Footprint, Side
-from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.footsteps import Footprint, Side, SolePair
 from humans_sim.control.walking.timeline import Timeline
 
 

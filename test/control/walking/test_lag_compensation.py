@@ -12,9 +12,9 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.applications.robots import walk_servos
+from humans_sim.applications.walk_control import walk_servos
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
-from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
+from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 
 LAG = 0.114
 

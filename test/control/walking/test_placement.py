@@ -11,7 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.control.walking import Walker
-from humans_sim.control.walking.placement import (
+from humans_sim.control.walking.com_estimator import (
     Approach,
     PlanPlacement,
     body_centre,

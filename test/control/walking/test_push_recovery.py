@@ -8,12 +8,12 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.applications.robots import WalkingRobot, walking_robot
-from humans_sim.applications.sweep.chance import prepare_seeded
+from humans_sim.applications.batch.sweeps import prepare_seeded
+from humans_sim.applications.walk_control import WalkingRobot, walking_robot
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
 from humans_sim.control.walking.push_recovery import PushRecovery
-from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.control.walking.timeline import WalkPhase
+from humans_sim.control.walking.walk import ScheduledCommand
 
 START, PERIOD = 0.2, 0.02
 PUSH = START + 2.32 - 0.96

@@ -10,8 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.control.walking import Velocity, WalkPattern, WalkSettings
-from humans_sim.control.walking.derived import derived_settings
-from humans_sim.control.walking.reach import SHARES, Reach, Step
+from humans_sim.control.walking.derived import SHARES, Reach, Step, derived_settings
 from humans_sim.control.walking.whole_body_ik import ReachError
 
 

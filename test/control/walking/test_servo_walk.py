@@ -14,11 +14,11 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.analysis.compare import observe_run
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.applications.robots import walking_robot
+from humans_sim.analysis.run_comparison import observe_run
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
+from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 from humans_sim.dynamics.soles import square_to_floor
 
 PERIOD = 0.02

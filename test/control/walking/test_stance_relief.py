@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from humans_sim.control.walking.stance_relief import SoleLoad, StanceRelief
+from humans_sim.control.walking.balance import SoleLoad, StanceRelief
 
 STILL = np.zeros(2)
 STIFFNESS, LEVER = 1200.0, 3.4

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from humans_sim.control.walking import Footprint
-from humans_sim.control.walking.swing import bump, minimum_jerk, swing
+from humans_sim.control.walking.footsteps import bump, minimum_jerk, swing
 
 START, END = Footprint(0.1, -0.2, 0.3), Footprint(0.5, -0.1, 0.8)
 LIFT, DURATION = 0.05, 0.4

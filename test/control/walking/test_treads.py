@@ -10,14 +10,11 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact.geometry.heights import ground_heights
+from humans_sim.contact.geometry.ground import ground_heights
 from humans_sim.control.walking import WalkPattern, WalkSettings
-from humans_sim.control.walking.footsteps import Footprint, Side
-from humans_sim.control.walking.listed_footsteps import ListedStep
+from humans_sim.control.walking.footsteps import Footprint, Side, SolePair, swing
+from humans_sim.control.walking.listed_footsteps import Heights, ListedStep
 from humans_sim.control.walking.pattern import PatternPoint
-from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing import swing
-from humans_sim.control.walking.treads import Heights
 
 RISE, DEPTH, START = 0.02, 0.4, 0.5
 

@@ -10,11 +10,11 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact.problem.modes import SLIDE, STICK
+from humans_sim.contact.problem.law import SLIDE, STICK
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
-from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.model_system import ModelSystem
 
 LEGS = """<robot name="legs">

@@ -11,8 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.simulation_error import SimulationError
+from humans_sim.dynamics.simulation import Simulation, SimulationError
 
 
 def lying_rod() -> tuple[np.ndarray, np.ndarray]:

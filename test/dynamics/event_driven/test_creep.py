@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact.problem.modes import SLIDE, idle_forces
+from humans_sim.contact.problem.law import SLIDE, idle_forces
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.event_driven.creep_kernels import (
     CreepingContacts,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.simulation_error import SimulationError
+from humans_sim.dynamics.simulation import Simulation, SimulationError
 
 
 def test_a_hand_over_is_counted() -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import humans_sim as hs
-from humans_sim.actuation.torque_law import TorqueLaw
+from humans_sim.actuation.ideal_torque import TorqueLaw
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.event_driven.state_equations import StateEquations

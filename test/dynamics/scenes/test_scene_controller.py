@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
-from humans_sim.dynamics.scenes.scene_controller import SceneController
+from humans_sim.dynamics.scenes.scene_control import SceneActuation, SceneController
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 
 

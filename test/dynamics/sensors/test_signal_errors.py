@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.dynamics.sensors.signal_errors import ErrorSource
+from humans_sim.dynamics.sensor import ErrorSource
 
 PERIOD, COUNT = 0.005, 4000
 

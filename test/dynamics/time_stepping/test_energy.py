@@ -9,7 +9,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
+from humans_sim.dynamics.time_stepping.step import ImpulseSteps
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 
 

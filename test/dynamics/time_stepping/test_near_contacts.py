@@ -9,7 +9,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.time_stepping.near_contacts import (
+from humans_sim.dynamics.time_stepping.model_step_kernels import (
     contacts_of_points,
     near_points,
 )

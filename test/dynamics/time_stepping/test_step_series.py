@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
+from humans_sim.dynamics.time_stepping.step import ImpulseSteps
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 
 STEP = 2.0**-10

@@ -10,10 +10,10 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoNumbers
 from humans_sim.control.walking import WalkPattern
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.penetration import project_out_of_penetration
+from humans_sim.dynamics.stepper import project_out_of_penetration
 
 G = problems.GRAVITY
 

@@ -9,8 +9,8 @@ import pytest
 from virtual_line import VirtualRobot, virtual_robot
 
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.emulation.emulator import LineFaults
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 
 SETTINGS = load_robot()
 STEP = SETTINGS.limits.step

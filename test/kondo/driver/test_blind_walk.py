@@ -9,9 +9,8 @@ import pytest
 import humans_sim as hs
 from humans_sim.control.walking import WalkPhase
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.driver.blind_walk import BlindWalk
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.driver.walk_stream import walk_stream
+from humans_sim.kondo.driver.walk_stream import BlindWalk, walk_stream
 
 PERIOD = 0.02
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from patient_boards import PAUSE, open_patient
 
+from humans_sim.kondo.driver.board import OnFault, RobotState
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
-from humans_sim.kondo.driver.robot_health import OnFault, RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES
+from humans_sim.kondo.protocol.rcb1 import CHANNELS, DEGREES
 
 SETTINGS = load_robot()
 HOME = SETTINGS.channels.home()

@@ -13,7 +13,7 @@ from patient_boards import PAUSE, open_patient
 import humans_sim as hs
 from humans_sim.control.trajectories.joint_trajectory import TrajectoryRules, Waypoint
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo import KondoMotion
+from humans_sim.kondo.driver.board import RobotState
 from humans_sim.kondo.driver.joint_path import (
     MotionPath,
     PathFollower,
@@ -22,10 +22,9 @@ from humans_sim.kondo.driver.joint_path import (
     path_home,
 )
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 
 PATIENCE = 60.0
 HEAD = 5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.kondo.driver.lag import Lag
+from humans_sim.kondo.motion.player import Lag
 
 
 def test_even_motion_is_late_by_the_constant() -> None:

@@ -16,13 +16,11 @@ from patient_boards import open_patient
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.driver import watchdog
-from humans_sim.kondo.driver.board import Boards, NotFreedError
+from humans_sim.kondo.driver.board import Boards, NotFreedError, RobotState
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.emulation.emulator import Emulator, khr1_boards
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults, khr1_boards
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import LinkStatistics
 
 SETTINGS = load_robot()

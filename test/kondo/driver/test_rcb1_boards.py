@@ -12,15 +12,14 @@ import pytest
 from patient_boards import open_patient
 
 from humans_sim.actuation.servo import SPEED_STEPS
-from humans_sim.kondo import KondoMotion, Pose
 from humans_sim.kondo.driver.board import BoardError
 from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
+from humans_sim.kondo.motion.motion_file import KondoMotion, Pose
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import LOW, ProtocolError
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import SerialLink
+from humans_sim.kondo.protocol.rcb1 import LOW, ProtocolError
 
 SETTINGS = load_robot()
 PATIENCE = 60.0

@@ -13,14 +13,12 @@ from pathlib import Path
 import pytest
 from patient_boards import PAUSE, open_patient
 
-from humans_sim.kondo.driver.board import Boards
+from humans_sim.kondo.driver.board import Boards, RobotState
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.safety import JointCommandError
-from humans_sim.kondo.emulation.emulator import Emulator, khr1_boards
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults, khr1_boards
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import LinkStatistics, NoAnswerError, PortError
 
 SETTINGS = load_robot()

@@ -9,8 +9,8 @@ import pytest
 
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.resources import resource
-from humans_sim.kondo import load_channels
 from humans_sim.kondo.driver.robot_settings import Limits, load_robot
+from humans_sim.kondo.motion.channels import load_channels
 
 
 def test_the_khr1() -> None:

@@ -16,10 +16,9 @@ from patient_boards import PAUSE, open_patient
 from scipy.spatial import ConvexHull
 
 import humans_sim as hs
-from humans_sim.kondo import load_channels, read_motion
+from humans_sim.kondo.driver.board import RobotState
 from humans_sim.kondo.driver.joint_path import MotionPath, PathFollower, path_to
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import AllowedOverlap, load_robot
 from humans_sim.kondo.driver.self_collision import (
     SPACING,
@@ -28,7 +27,8 @@ from humans_sim.kondo.driver.self_collision import (
 )
 from humans_sim.kondo.driver.walk_stream import walk_stream
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.channels import load_channels
+from humans_sim.kondo.motion.motion_file import load_motion, read_motion
 from humans_sim.models.collision_shapes import collision_shapes
 
 SETTINGS = load_robot()

@@ -12,15 +12,20 @@ from patient_boards import PAUSE, open_patient
 
 import humans_sim as hs
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo import KondoMotion, Pose
-from humans_sim.kondo.driver.joint_path import MotionPath, path_to
-from humans_sim.kondo.driver.motion_check import check_motion
+from humans_sim.kondo.driver.board import RobotState
+from humans_sim.kondo.driver.joint_path import (
+    MotionPath,
+    Rest,
+    StreamError,
+    check_motion,
+    energise,
+    path_to,
+    stream,
+)
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.driver.stream import Rest, StreamError, energise, stream
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.motion_file import KondoMotion, Pose, load_motion
 from humans_sim.kondo.protocol import rcb1
 
 SETTINGS = load_robot()

@@ -9,7 +9,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humans_sim.kondo.driver.taken_range import TakenRange
+from humans_sim.kondo.driver.board import TakenRange
 
 
 def test_channels_of_which_nothing_is_known() -> None:

@@ -10,13 +10,13 @@ import pytest
 from patient_boards import open_patient
 
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo import MotionFileError, read_motion
 from humans_sim.kondo.driver.board import BoardError
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.teach import Lesson
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.kondo.protocol.frames import CHANNELS
+from humans_sim.kondo.motion.motion_file import MotionFileError, read_motion
+from humans_sim.kondo.protocol.rcb1 import CHANNELS
 
 SETTINGS = load_robot()
 

@@ -16,11 +16,11 @@ from numba.core.registry import CPUDispatcher
 import humans_sim as hs
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import walk_stream
-from humans_sim.kondo.emulation.body_process import Advance, BodyPlan, _Server
+from humans_sim.kondo.emulation.simulated_robot import Advance, BodyPlan, _Server
 from humans_sim.kondo.emulation.emulator import khr1_boards
 from humans_sim.kondo.emulation.simulated_body import BodySettings
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS, FREE
+from humans_sim.kondo.protocol.rcb1 import CHANNELS, FREE
 
 
 def compiled():

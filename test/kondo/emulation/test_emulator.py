@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, FaultyLine, LineFaults
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import BYTE
-from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
+from humans_sim.kondo.protocol.rcb1 import BYTE
 
 TIMEOUT = 30.0
 """Longest wait for what does come, on any machine [s]."""

@@ -16,23 +16,28 @@ import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.control.falls.fall_detector import Lying, lying
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo import MotionPlayer, read_motion
+from humans_sim.kondo.driver.board import RobotState
+from humans_sim.kondo.driver.joint_path import StreamError, stream
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.driver.stream import StreamError, stream
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
-from humans_sim.kondo.emulation.emulator import THINK, Emulator
+from humans_sim.kondo.emulation.emulator import (
+    THINK,
+    CommandStream,
+    Emulator,
+    FaultyLine,
+    LineFaults,
+)
 from humans_sim.kondo.emulation.simulated_body import BodySettings, SimulatedBody
 from humans_sim.kondo.emulation.simulated_robot import (
     SimulatedBodyError,
     SimulatedRobot,
 )
 from humans_sim.kondo.motion.channels import load_channels
+from humans_sim.kondo.motion.motion_file import read_motion
+from humans_sim.kondo.motion.player import MotionPlayer
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.command_stream import CommandStream
-from humans_sim.kondo.protocol.frames import BYTE, CHANNELS, FREE, MOTION
-from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
+from humans_sim.kondo.protocol.rcb1 import BYTE, CHANNELS, FREE, MOTION
 
 HOME = load_channels().home()
 CLEARANCE = 2e-3

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from humans_sim.core.constants import SPEED_STEPS
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import FREE, LOW, MOTION, SLEEP
+from humans_sim.kondo.protocol.rcb1 import FREE, LOW, MOTION, SLEEP
 
 HOME = load_channels().home()[12:]
 

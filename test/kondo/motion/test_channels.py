@@ -11,13 +11,8 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.core.resources import resource
-from humans_sim.kondo import (
-    UNUSED,
-    KondoMotion,
-    Pose,
-    load_channels,
-    read_motion,
-)
+from humans_sim.kondo.motion.channels import load_channels
+from humans_sim.kondo.motion.motion_file import UNUSED, KondoMotion, Pose, read_motion
 
 HOME = bytes.fromhex("05005AE1E15AAFB45AE1E1E1 5873735A5CE15C41415A58E1")
 """The home position in the frames that the two boards are sent."""

@@ -10,14 +10,16 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.falls.fall_detector import Lying, lying, tilt_of
-from humans_sim.control.falls.lying_posture import lying_on
-from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.control.falls.rising_walker import lying_on
+from humans_sim.core.constants import SPEED_STEPS
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.kondo import MotionPlayer, PosePlayer, PoseServo, load_channels
-from humans_sim.kondo.driver.motion_check import check_motion
+from humans_sim.kondo import PosePlayer, PoseServo
+from humans_sim.kondo.driver.joint_path import check_motion
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.motion.get_up import can_get_up, get_up_motions
-from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.channels import load_channels
+from humans_sim.kondo.motion.motion_file import load_motion
+from humans_sim.kondo.motion.player import MotionPlayer
+from humans_sim.kondo.motion.pose_servo import can_get_up, get_up_motions
 
 FILES = ("getup-front", "getup-back", "getup-left")
 FALLS, RESTS = 0.4, 0.6

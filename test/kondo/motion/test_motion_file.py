@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import humans_sim as hs
-from humans_sim.kondo import (
+from humans_sim.kondo.motion.motion_file import (
+    HEADER,
+    POSES,
     UNUSED,
     KondoMotion,
     MotionFileError,
@@ -18,7 +20,6 @@ from humans_sim.kondo import (
     read_motion,
     write_motion,
 )
-from humans_sim.kondo.motion.motion_file import HEADER, POSES
 
 VALUES = st.one_of(st.integers(0, 180), st.just(UNUSED))
 POSE = st.builds(

@@ -11,19 +11,13 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.actuation.servo_numbers import ServoNumbers
-from humans_sim.core.servo_speeds import SPEED_STEPS
-from humans_sim.dynamics.control_clock import ControlClock
-from humans_sim.kondo import (
-    UNUSED,
-    KondoMotion,
-    MotionPlayer,
-    Pose,
-    PosePlayer,
-    PoseServo,
-    load_channels,
-    read_motion,
-)
+from humans_sim.actuation.servo_set import ServoNumbers
+from humans_sim.core.constants import SPEED_STEPS
+from humans_sim.dynamics.controller import ControlClock
+from humans_sim.kondo import PosePlayer, PoseServo
+from humans_sim.kondo.motion.channels import load_channels
+from humans_sim.kondo.motion.motion_file import UNUSED, KondoMotion, Pose, read_motion
+from humans_sim.kondo.motion.player import MotionPlayer
 
 HOME = load_channels().home()
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.kondo import MotionPlayer, load_channels
+from humans_sim.kondo.motion.channels import load_channels, timed_motion
 from humans_sim.kondo.motion.motion_file import MotionFileError
-from humans_sim.kondo.motion.timed_poses import timed_motion
+from humans_sim.kondo.motion.player import MotionPlayer
 
 NAMES = ("l_knee", "r_knee")
 

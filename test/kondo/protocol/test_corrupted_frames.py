@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.core.constants import SPEED_STEPS
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.emulation.emulator import CommandStream
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.command_stream import CommandStream
-from humans_sim.kondo.protocol.frames import DEGREES
+from humans_sim.kondo.protocol.rcb1 import DEGREES
 
 SETTINGS = load_robot()
 SLOW = len(SPEED_STEPS) - 1

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.line_faults import LineFaults
 from humans_sim.kondo.protocol.link import NoAnswerError, PortError, SerialLink
 
 PATIENT = 10.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.owed_replies import OwedReplies
+from humans_sim.kondo.protocol.replies import OwedReplies
 
 ORDER, QUESTION = rcb1.SetPositions(0, 0, (90,) * 12), rcb1.GetSwitches(0)
 OTHER = rcb1.SetPositions(1, 0, (90,) * 12)

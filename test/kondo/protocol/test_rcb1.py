@@ -11,21 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from humans_sim.core.errors import HumansError
+from humans_sim.kondo.emulation.emulator import CommandStream
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.command_stream import CommandStream
-from humans_sim.kondo.protocol.frames import (
+from humans_sim.kondo.protocol.rcb1 import (
+    COMMANDS,
     DEGREES,
     FIRST_COMMAND,
     RANGES,
     SPECIAL,
     TRIM_MOST,
     ChecksumError,
+    Command,
     Frame,
     ProtocolError,
-)
-from humans_sim.kondo.protocol.rcb1 import (
-    COMMANDS,
-    Command,
     decode_command,
 )
 

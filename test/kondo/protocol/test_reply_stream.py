@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.owed_replies import OwedReplies
-from humans_sim.kondo.protocol.reply_stream import HOLD, ReplyStream
+from humans_sim.kondo.protocol.replies import HOLD, OwedReplies, ReplyStream
 
 ORDER, QUESTION = rcb1.SetPositions(0, 0, (90,) * 12), rcb1.GetPositions(0)
 DONE = rcb1.Acknowledged(0).encode()

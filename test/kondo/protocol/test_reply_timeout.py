@@ -6,9 +6,13 @@ from __future__ import annotations
 import pytest
 
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.owed_replies import OwedReplies
-from humans_sim.kondo.protocol.reply_stream import HOLD, Heard
-from humans_sim.kondo.protocol.reply_timeout import LONGEST_WAIT, ReplyTimeout
+from humans_sim.kondo.protocol.replies import (
+    HOLD,
+    LONGEST_WAIT,
+    Heard,
+    OwedReplies,
+    ReplyTimeout,
+)
 
 QUESTION = rcb1.GetSwitches(0)
 ORDER = rcb1.SetPositions(0, 0, (90,) * 12)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from humans_sim.kondo.protocol.frames import BYTE
-from humans_sim.kondo.protocol.round_trip_time import RoundTripTime
+from humans_sim.kondo.protocol.rcb1 import BYTE
+from humans_sim.kondo.protocol.replies import RoundTripTime
 
 SIZE, LONGEST = 18, 0.03
 

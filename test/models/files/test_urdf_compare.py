@@ -13,9 +13,9 @@ from urdf_numbers import NUMERIC
 from urdf_reading import EQUAL, REFUSED, judge, read_independently, same
 
 import humans_sim as hs
-from humans_sim.cli.run_app import run_app
+from humans_sim.cli.main import run_app
+from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ModelFileWarning
-from humans_sim.core.xml_file import parse_xml
 from humans_sim.models.files import named_models, urdf_file
 from humans_sim.models.files.urdf_compare import compare_with_urdf
 from humans_sim.models.files.urdf_writer import write_urdf

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.models.legs.chains import NoBipedError
-from humans_sim.models.legs.feet import find_feet
-from humans_sim.models.soles import corner_places, sole_named
+from humans_sim.models.legs import NoBipedError, corner_places, find_feet, sole_named
 
 INERTIA = (
     '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" '

@@ -15,7 +15,7 @@ from humans_sim.actuation import Stimulator
 from humans_sim.actuation.joint_groups import JointGroup
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
-from humans_sim.nodes.common.named_values import named_values
+from humans_sim.nodes.common.command_checks import named_values
 
 KNOWN = ("a", "b", "c")
 MUSCLES = ("r_quadriceps", "r_hamstrings")

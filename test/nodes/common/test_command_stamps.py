@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.nodes.common.command_stamps import CommandStamps, LateStampError
+from humans_sim.nodes.common.command_checks import CommandStamps, LateStampError
 
 SECOND = 1_000_000_000
 NOW = 100 * SECOND

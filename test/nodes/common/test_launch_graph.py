@@ -62,7 +62,7 @@ def test_controllers_are_loaded_at_the_first_state(graph: str) -> None:
     """A controller that is active before takes no number for where it begins."""
     from launch.actions import RegisterEventHandler
 
-    from humans_sim.nodes.common.launch_control import FirstState
+    from humans_sim.nodes.common.launch_graph import FirstState
     from launch import Event
 
     (register,) = (

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from humans_sim.nodes.common.refusals import Refusals
+from humans_sim.nodes.common.diagnostics import Refusals
 
 
 class Listener:

@@ -10,9 +10,9 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoNumbers
 from humans_sim.nodes.common.run_recorder import RunRecorder
-from humans_sim.results.events import Event
+from humans_sim.results.records import Event
 
 PERIOD = 0.01
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from humans_sim.core.doctor import ros_hint
-from humans_sim.results.events import IMPACT, Event
+from humans_sim.results.records import IMPACT, Event
 
 pytestmark = pytest.mark.ros
 

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem

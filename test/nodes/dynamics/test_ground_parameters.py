@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import humans_sim as hs
-from humans_sim.nodes.dynamics.ground_parameters import declare_soft_ground
+from humans_sim.nodes.dynamics.scene_parameters import declare_soft_ground
 from humans_sim.soft import DeformableGround, SoftError, UnstableStepError
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.contact import Box, HalfSpace
-from humans_sim.nodes.dynamics.integration_parameters import declare_integration
 from humans_sim.nodes.dynamics.scene_parameters import (
     declare_gravity,
+    declare_integration,
     declare_limits,
     declare_solids,
 )

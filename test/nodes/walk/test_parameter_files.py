@@ -8,9 +8,9 @@ import yaml
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
-from humans_sim.applications.robots import walking_robot
+from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker, WalkPhase
-from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.walk import ScheduledCommand
 
 
 @pytest.mark.parametrize(("graph", "speed"), [("walk", 0.05), ("walk-bip", 0.15)])

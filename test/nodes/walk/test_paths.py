@@ -16,7 +16,7 @@ pin = pytest.importorskip("pinocchio")
 from geometry_msgs.msg import PoseStamped  # noqa: E402
 from nav_msgs.msg import Path  # noqa: E402
 
-from humans_sim.nodes.walk.paths import path_points  # noqa: E402
+from humans_sim.nodes.walk.node import path_points  # noqa: E402
 
 
 def path_of(points: list[tuple[float, float]], frame: str = "odom") -> Path:

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 import humans_sim as hs
-from humans_sim.observation.base.closed_chain import levelled, relative_motion
+from humans_sim.observation.base.base_fit import levelled, relative_motion
 
 FEET = ("r_sole", "l_sole")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.feedback import FEEDBACKS
+from humans_sim.applications.control_sections import FEEDBACKS
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.cli.options import Feedback
 from humans_sim.core.resources import named_file

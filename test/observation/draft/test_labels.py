@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 
 import humans_sim as hs
-from humans_sim.observation.draft.labels import read_labels
-from humans_sim.observation.draft.landmarks import Landmarks, landmarks
+from humans_sim.observation.draft.landmarks import Landmarks, landmarks, read_labels
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     load_marker_set,

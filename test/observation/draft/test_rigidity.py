@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from humans_sim.observation.draft.rigidity import assign_segments, distance_spreads
+from humans_sim.observation.draft.draft_set import assign_segments, distance_spreads
 from humans_sim.observation.markers.trial import MarkerTrial
 
 

@@ -18,7 +18,7 @@ from humans_sim.observation.markers import (
     read_markers,
 )
 from humans_sim.observation.markers.axes import to_z_up
-from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
 Read = Callable[..., MarkerTrial]
 

@@ -11,7 +11,7 @@ import pytest
 from plate_files import LEVER, Load, plate_axes_of, plate_bytes, walking_load
 
 from humans_sim.observation.markers import MarkerTrial, read_markers
-from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
 Read = Callable[[bytes], MarkerTrial]
 TYPES = (1, 2, 3, 4)

@@ -10,7 +10,7 @@ import pytest
 
 from humans_sim.observation.markers import MarkerTrial, read_markers, write_c3d
 from humans_sim.observation.markers.axes import to_z_up
-from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
 GRAVITY = 9.81
 NO_MARKERS = ("ANGLES", "FORCES", "MOMENTS", "POWERS")

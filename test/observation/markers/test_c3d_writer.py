@@ -19,8 +19,8 @@ from humans_sim.observation.markers import (
     write_c3d,
 )
 from humans_sim.observation.markers.axes import UP_AXES
-from humans_sim.observation.markers.ezc3d_module import ezc3d_module
-from humans_sim.observation.markers.file_header import FileHeader
+from humans_sim.observation.markers.c3d_writer import ezc3d_module
+from humans_sim.observation.markers.trial import FileHeader
 
 
 @pytest.fixture

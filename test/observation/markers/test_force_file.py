@@ -10,7 +10,7 @@ import pytest
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers import MarkerFileError, read_force_file
-from humans_sim.observation.markers.text_file import read_lines
+from humans_sim.observation.markers.assemble import read_lines
 
 COLUMNS = [f"ground_force_{word}{axis}" for word in "vp" for axis in "xyz"]
 TORQUES = [f"ground_torque_{axis}" for axis in "xyz"]

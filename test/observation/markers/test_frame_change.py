@@ -13,7 +13,7 @@ from plate_files import turned_corners
 import humans_sim as hs
 from humans_sim.core.yaml_file import parse_yaml
 from humans_sim.observation.markers.force_plate import ForcePlate
-from humans_sim.observation.markers.frame_change import (
+from humans_sim.observation.markers.pipeline import (
     ANKLES,
     HIPS,
     change_frame,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.observation.markers.gaps import fill_gaps
+from humans_sim.observation.markers.filters import fill_gaps
 from humans_sim.observation.markers.trial import MarkerTrial
 
 

@@ -30,7 +30,7 @@ from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import calibrate
 from humans_sim.observation.posture.calibration_prior import CalibrationSettings
 from humans_sim.observation.posture.solver import PostureSolver
-from humans_sim.view.browser.geometry import solids
+from humans_sim.view.browser.scene_layers import solids
 
 SETS = [name for name in marker_set_names() if name != CANONICAL]
 COUNTS = {

@@ -13,12 +13,15 @@ import yaml
 
 import humans_sim as hs
 from humans_sim.core.errors import ModelFileError
-from humans_sim.observation.markers.filters import smooth_markers
-from humans_sim.observation.markers.frame_change import change_frame, standing_frame
-from humans_sim.observation.markers.gaps import fill_gaps
-from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
+from humans_sim.observation.markers.filters import fill_gaps, smooth_markers
+from humans_sim.observation.markers.pipeline import (
+    PipelineSettings,
+    change_frame,
+    prepare,
+    standing_frame,
+)
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.settings import (
+from humans_sim.observation.search_settings import (
     GateSettings,
     SmootherSettings,
     SolverSettings,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from humans_sim.observation.markers.plate_signs import empty_wrench, upward_wrench
+from humans_sim.observation.markers.c3d_plates import empty_wrench, upward_wrench
 
 ZERO = slice(0, 10)
 

@@ -8,7 +8,7 @@ import pytest
 from plate_files import turned_corners
 
 from humans_sim.observation.markers.axes import UP_AXES, from_z_up
-from humans_sim.observation.markers.up_axis import find_up
+from humans_sim.observation.markers.c3d_file import find_up
 
 NAMES = ("LFHD", "RFHD", "LKNE", "LTOE", "RTOE")
 NONE = np.zeros((0, 4, 3))

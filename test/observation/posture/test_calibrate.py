@@ -15,17 +15,19 @@ from humans_sim.core.resources import resource
 from humans_sim.observation.markers import read_markers
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
-from humans_sim.observation.posture.body_shape import body_shape
 from humans_sim.observation.posture.calibrate import (
     Calibration,
     CalibrationError,
     calibrate,
 )
-from humans_sim.observation.posture.calibration_prior import CalibrationSettings
+from humans_sim.observation.posture.calibration_prior import (
+    CalibrationSettings,
+    body_shape,
+)
 from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.posture.subject import load_subject
-from humans_sim.observation.posture.tree import Tree, marker_bodies
+from humans_sim.observation.posture.tree_kernels import Tree, marker_bodies
 
 SET = "rajagopal"
 LEGS = ("r_yfemur", "l_yfemur", "r_ytibia", "l_ytibia")

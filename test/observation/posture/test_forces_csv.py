@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from humans_sim.observation.posture.forces_csv import write_forces_csv
+from humans_sim.observation.posture.export import write_forces_csv
 
 
 @pytest.mark.parametrize("ground", [None, np.arange(12.0).reshape(2, 6) / 7])

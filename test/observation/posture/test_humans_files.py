@@ -13,13 +13,11 @@ import pytest
 import humans_sim as hs
 from humans_sim.observation.posture.humans_tables import (
     read_rec_pos_bin,
+    read_reconstruction_parameters,
     write_csv_table,
     write_rec_pos_bin,
-    write_tab_table,
-)
-from humans_sim.observation.posture.reconstruction_parameters import (
-    read_reconstruction_parameters,
     write_reconstruction_parameters,
+    write_tab_table,
 )
 
 

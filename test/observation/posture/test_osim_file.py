@@ -15,11 +15,11 @@ from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
 from humans_sim.models.angles import joint_angles
-from humans_sim.models.axes import to_humans
+from humans_sim.models.points import to_humans
 from humans_sim.observation.markers import MarkerTrial
-from humans_sim.observation.posture.osim_file import write_osim
+from humans_sim.observation.posture.opensim_files import write_osim
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.posture.tree import marker_bodies
+from humans_sim.observation.posture.tree_kernels import marker_bodies
 
 TREES = ["humans", "opensim", "rajagopal"]
 COUNT = 8

@@ -18,11 +18,11 @@ from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
 from humans_sim.core.errors import ConfigurationError, ParameterError
-from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
+from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
 from humans_sim.observation.markers import MarkerFileError, MarkerTrial
-from humans_sim.observation.posture.humans_csv import read_rec_pos, write_humans_csv
-from humans_sim.observation.posture.mcap_file import write_mcap
-from humans_sim.observation.posture.mot_file import BASE_COLUMNS, write_mot
+from humans_sim.observation.posture.export import write_mcap
+from humans_sim.observation.posture.humans_tables import read_rec_pos, write_humans_csv
+from humans_sim.observation.posture.opensim_files import BASE_COLUMNS, write_mot
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 
 with warnings.catch_warnings():

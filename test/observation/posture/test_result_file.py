@@ -18,9 +18,8 @@ from humans_sim.observation.markers import (
     MarkerTrial,
     TrialEvent,
 )
-from humans_sim.observation.markers.file_header import FileHeader
-from humans_sim.observation.posture.recorded_parts import PART_ARRAYS
-from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.markers.trial import FileHeader
+from humans_sim.observation.posture.result import PART_ARRAYS, Reconstruction
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import humans_sim as hs
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.posture.reconstruct import solve_postures
-from humans_sim.observation.posture.sight import weakly_seen_joints
 from humans_sim.observation.posture.solver import PostureSolver
+from humans_sim.observation.posture.wide_search import weakly_seen_joints
 
 ROLLS = {"l_ankle_roll", "r_ankle_roll"}
 

@@ -13,13 +13,13 @@ from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.posture.kernels import advance
 from humans_sim.observation.posture.reconstruct import solve_postures
-from humans_sim.observation.posture.settings import SmootherSettings
 from humans_sim.observation.posture.smooth_kernels import (
     MotionGoal,
     motion_cost,
     motion_equations,
 )
 from humans_sim.observation.posture.solver import PostureSolver
+from humans_sim.observation.search_settings import SmootherSettings
 
 
 @pytest.fixture(scope="module")

@@ -12,22 +12,22 @@ from strolls import walking
 
 import humans_sim as hs
 from humans_sim.core.errors import ConfigurationError, ParameterError
-from humans_sim.observation.markers.gaps import fill_gaps
+from humans_sim.observation.markers.filters import fill_gaps
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.kernels import factorise, substitute
 from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import MarkerStatus
-from humans_sim.observation.posture.settings import SolverSettings
-from humans_sim.observation.posture.sight import normal_matrix
 from humans_sim.observation.posture.solver import PostureSolver
-from humans_sim.observation.posture.tree import Tree
 from humans_sim.observation.posture.tree_kernels import (
+    Tree,
     chain_of,
     empty_poses,
     place,
     point_jacobian,
 )
+from humans_sim.observation.posture.wide_search import normal_matrix
+from humans_sim.observation.search_settings import SolverSettings
 
 NOISE = 0.005
 HEAD = ("head_pitch", "head_yaw", "head_roll")

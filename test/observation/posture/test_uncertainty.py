@@ -11,7 +11,6 @@ import humans_sim as hs
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.bridge_kernels import Series, bridge
 from humans_sim.observation.posture.kernels import factorise
 from humans_sim.observation.posture.posterior_kernels import (
     band_variances,
@@ -19,14 +18,16 @@ from humans_sim.observation.posture.posterior_kernels import (
 )
 from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import MarkerStatus
-from humans_sim.observation.posture.settings import UncertaintySettings
-from humans_sim.observation.posture.sight import normal_matrix
 from humans_sim.observation.posture.solver import PostureSolver
 from humans_sim.observation.posture.uncertainty import (
+    Series,
     acceleration_density,
+    bridge,
     noise_correlation,
     trial_noise,
 )
+from humans_sim.observation.posture.wide_search import normal_matrix
+from humans_sim.observation.search_settings import UncertaintySettings
 
 NOISE = 0.005
 WITHIN = 1.96

@@ -14,7 +14,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.screening.labels import motion_markers
+from humans_sim.observation.screening.findings import motion_markers
 from humans_sim.observation.screening.screen import screen
 
 REFUSED, CORRECTED, DOUBTFUL = "refused", "corrected", "doubtful"

@@ -14,12 +14,19 @@ import humans_sim as hs
 from humans_sim.observation.markers.marker_set import MarkerSet, marker_set_names
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.screening.expected import ExpectedMarkers
-from humans_sim.observation.screening.findings import Severity, Topic
-from humans_sim.observation.screening.handedness import Tetrahedra
-from humans_sim.observation.screening.labels import match_sets, motion_markers
-from humans_sim.observation.screening.scale import FACTORS, screen_scale
-from humans_sim.observation.screening.screen import AxesKnown, screen
+from humans_sim.observation.screening.arrangement import ExpectedMarkers, Tetrahedra
+from humans_sim.observation.screening.findings import (
+    Severity,
+    Topic,
+    match_sets,
+    motion_markers,
+)
+from humans_sim.observation.screening.screen import (
+    FACTORS,
+    AxesKnown,
+    screen,
+    screen_scale,
+)
 
 Motion = Callable[[float], np.ndarray]
 POSTURES: dict[str, dict[str, float]] = {

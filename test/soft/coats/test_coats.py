@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.applications.coat_section import read_coat
 from humans_sim.applications.scenarios import read_scenario
+from humans_sim.applications.soft_sections import read_coat
 from humans_sim.core.yaml_file import parse_yaml
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.soft import CouplingError, SoftError, UnstableStepError
-from humans_sim.soft.coats.coat import BodyBall, Coat, Piece
-from humans_sim.soft.coats.coat_influence import (
+from humans_sim.soft.packed_numbers import CoatTracks
+from humans_sim.soft.skin.coat import (
+    BodyBall,
+    Coat,
+    Piece,
     coat_influences,
     piece_admittance,
     point_jacobian,
+    refuse_heavy,
+    with_coat,
 )
-from humans_sim.soft.coats.packed_tracks import CoatTracks
-from humans_sim.soft.coats.staged_coat import refuse_heavy, with_coat
 
 LOCKED = ("*",)
 """All joints: the body is one rigid one."""

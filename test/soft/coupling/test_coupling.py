@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 import humans_sim.soft as soft
-from humans_sim.soft.coupling import admittance as y
+from humans_sim.soft.networks import admittance as y
 
 OMEGA = np.geomspace(0.1, 1e4, 60)
 

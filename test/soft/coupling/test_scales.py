@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from humans_sim.soft import SoftError
-from humans_sim.soft.coupling.scales import (
+from humans_sim.soft.networks.stages import (
     Scale,
     gain_of_parting,
     information_rate,

@@ -13,7 +13,7 @@ from scipy.ndimage import distance_transform_edt
 import humans_sim as hs
 import humans_sim.soft as soft
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.soft.layers.puppet import (
+from humans_sim.soft.networks.puppet import (
     CURVES,
     FEET,
     bricks,

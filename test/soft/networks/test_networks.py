@@ -10,7 +10,7 @@ import pytest
 
 import humans_sim.soft as soft
 from humans_sim.soft.networks import link_kernels
-from humans_sim.soft.networks.tables import state_table
+from humans_sim.soft.networks.link_kernels import state_table
 
 
 def test_three_connections_are_refused() -> None:

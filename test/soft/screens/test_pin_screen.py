@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim.soft as soft
-from humans_sim.soft.screens.design import fixed_eigenvalues
+from humans_sim.soft.ground.screen_design import fixed_eigenvalues
 
 PINS, PIN, PEAK = 96, 49, 0.07
 

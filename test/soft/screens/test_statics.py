@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim.soft as soft
-from humans_sim.soft.screens import statics
+from humans_sim.soft.ground import screen_design
 
 
 def law(k_s: float, k_v: float) -> soft.ScreenLaw:
@@ -28,7 +28,7 @@ def impulse(shape: tuple[int, ...], value: float = 1.0) -> np.ndarray:
 )
 def test_line_kernel(k_s: float, k_v: float, beta: float, peak: float) -> None:
     """Widths and peaks of section 2.3; the kernel is the exact solution; sum 1/k_s."""
-    assert statics.decay(law(k_s, k_v)) == pytest.approx(beta, abs=5e-7)
+    assert screen_design.decay(law(k_s, k_v)) == pytest.approx(beta, abs=5e-7)
     offsets = np.arange(1201) - 600
     kernel = soft.line_kernel(law(k_s, k_v), offsets)
     assert kernel[600] == pytest.approx(peak, abs=5e-9)
@@ -58,7 +58,7 @@ def test_lines_approach_strings() -> None:
         peak = soft.line_kernel(discrete, np.zeros(1))[0]
         string = soft.membrane_kernel(100.0, 1.0, np.zeros(1), 1)[0]
         assert peak / string == pytest.approx(amplitude, abs=6e-5)
-        assert statics.decay(discrete) * n / 10 == pytest.approx(ratio, abs=6e-5)
+        assert screen_design.decay(discrete) * n / 10 == pytest.approx(ratio, abs=6e-5)
 
 
 def test_plane_lattice_is_a_bessel_function() -> None:

@@ -8,7 +8,7 @@ import pytest
 import trimesh
 
 import humans_sim.soft as soft
-from humans_sim.soft.surfaces.field_contact import FieldContact
+from humans_sim.soft.skin.implicit_surfaces import FieldContact
 
 RADIUS = float(np.sqrt(np.log(2)))
 """Of a blob at a level of a half."""

@@ -14,11 +14,15 @@ from tab import Tab, wait
 
 import humans_sim as hs
 from humans_sim.applications.adjustment import Adjustment
-from humans_sim.applications.example_recording import example_file
+from humans_sim.applications.example_recordings import example_file
 from humans_sim.observation.markers import read_markers
-from humans_sim.view.browser.adjust_page import AdjustPage, seen_markers
-from humans_sim.view.browser.adjust_panel import NO_TAG, residual_table
-from humans_sim.view.browser.latest_calls import LatestCalls
+from humans_sim.view.browser.adjust_page import (
+    NO_TAG,
+    AdjustPage,
+    LatestCalls,
+    residual_table,
+    seen_markers,
+)
 
 
 def tall_person() -> Adjustment:

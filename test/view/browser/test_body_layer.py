@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.view.browser.body_layer import BodyLayer, SeenBody
+from humans_sim.view.browser.bodies_page import BodyLayer, SeenBody
 from humans_sim.view.browser.scene import Scene
 
 

@@ -19,12 +19,10 @@ from websockets.sync.client import ClientConnection
 
 from humans_sim.control.walking import Velocity
 from humans_sim.view.browser.heartbeat import HEARTBEAT, PERIOD, RELEASED, SILENCE
-from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.panel import Panel
+from humans_sim.view.browser.panel import Limits, Panel, Status
 from humans_sim.view.browser.robot_panel import ARM, STOP
 from humans_sim.view.browser.scene import free_port
-from humans_sim.view.browser.watch_panel import Status
 
 from .test_hostile_pages import _DRAG
 from .test_panel import Calls, control

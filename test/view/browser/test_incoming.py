@@ -15,7 +15,7 @@ from raw_client import CAMERA, connected, packed
 from tab import wait
 from viser import _messages
 
-from humans_sim.view.browser.incoming import Incoming
+from humans_sim.view.browser.gate import Incoming
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import free_port
 

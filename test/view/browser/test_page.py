@@ -11,8 +11,8 @@ import pytest
 from tab import Tab, wait
 
 import humans_sim as hs
-from humans_sim.view.browser.geometry import solids
 from humans_sim.view.browser.scene import Scene, free_port
+from humans_sim.view.browser.scene_layers import solids
 
 
 def rows_of(where: np.ndarray) -> np.ndarray:

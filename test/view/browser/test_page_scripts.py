@@ -11,7 +11,7 @@ import pytest
 from websockets.datastructures import Headers
 from websockets.http11 import Response
 
-from humans_sim.view.browser.page_scripts import with_scripts
+from humans_sim.view.browser.page_server import with_scripts
 
 PAGE = b"<html><head><title>x</title></head><body></body></html>"
 

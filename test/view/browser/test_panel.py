@@ -12,11 +12,17 @@ import viser
 
 import humans_sim as hs
 from humans_sim.control.walking import Velocity, WalkSettings
-from humans_sim.view.browser.geometry import body_height
-from humans_sim.view.browser.limits import Limits
-from humans_sim.view.browser.panel import DIRECTIONS, UNLIMITED, Actions, Panel
+from humans_sim.view.browser.panel import (
+    DIRECTIONS,
+    UNLIMITED,
+    Actions,
+    Limits,
+    Panel,
+    Status,
+    status_html,
+)
 from humans_sim.view.browser.scene import free_port
-from humans_sim.view.browser.watch_panel import Status, status_html
+from humans_sim.view.browser.scene_layers import body_height
 
 
 class Calls:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.view.browser.geometry import solids
+from humans_sim.view.browser.scene_layers import solids
 from humans_sim.view.plots.side_view import SideView
 
 TABLE = Path(__file__).parents[3] / "examples" / "mybip.yaml"

@@ -15,23 +15,22 @@ from websockets.sync.client import ClientConnection
 
 import humans_sim as hs
 from humans_sim.control.walking import Velocity
-from humans_sim.view.browser.arming import Arming
 from humans_sim.view.browser.heartbeat import Hold
-from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.page_server import PageServer
+from humans_sim.view.browser.panel import Limits, Status
 from humans_sim.view.browser.robot_panel import (
     AGAIN,
     ARM,
     DISARM,
     ENERGIZE,
     STOP,
+    Arming,
     RobotActions,
     RobotPanel,
     SeenRobot,
 )
 from humans_sim.view.browser.scene import free_port
 from humans_sim.view.browser.walk_page import WalkPage
-from humans_sim.view.browser.watch_panel import Status
 
 from .test_panel import control
 

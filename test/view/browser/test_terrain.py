@@ -12,7 +12,7 @@ from PIL import Image
 import humans_sim as hs
 from humans_sim.view.browser.page import page_of
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.browser.surroundings import lay_terrain, side_profile, terrain_of
+from humans_sim.view.browser.scene_layers import lay_terrain, side_profile, terrain_of
 from humans_sim.view.film.pictures import film_strip
 
 

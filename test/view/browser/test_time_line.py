@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from humans_sim.view.browser.time_line import TimeLine
+from humans_sim.view.browser.run_page import TimeLine
 
 
 def test_it_goes_along_with_the_wall() -> None:

@@ -17,17 +17,20 @@ from tab import Tab, wait
 
 import humans_sim as hs
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
-from humans_sim.view.browser.follower import Follower
-from humans_sim.view.browser.footprints import LENGTH, Trail, outlines, weight_of
-from humans_sim.view.browser.geometry import body_height
-from humans_sim.view.browser.live import LivePage, cruise
-from humans_sim.view.browser.live_walk import FALLEN, LiveWalk
-from humans_sim.view.browser.planned_steps import SOLE_COLOURS, StepPlan
-from humans_sim.view.browser.progress import Progress
-from humans_sim.view.browser.scene import Scene
+from humans_sim.view.browser.live import FALLEN, LivePage, LiveWalk, cruise
+from humans_sim.view.browser.scene import Follower, Scene
+from humans_sim.view.browser.scene_layers import body_height
 from humans_sim.view.browser.touches import Touches
-from humans_sim.view.browser.walk_layer import WalkLayer
-from humans_sim.view.browser.walk_page import Seen, WalkPage
+from humans_sim.view.browser.walk_layer import (
+    LENGTH,
+    SOLE_COLOURS,
+    StepPlan,
+    Trail,
+    WalkLayer,
+    outlines,
+    weight_of,
+)
+from humans_sim.view.browser.walk_page import Progress, Seen, WalkPage
 
 from .test_panel import Calls, control
 

@@ -20,15 +20,14 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.cli.commands import app
-from humans_sim.contact import Ground
+from humans_sim.cli.main import app
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import Run, Simulation, load_run
 from humans_sim.dynamics.problems import bouncing_ball
-from humans_sim.view.browser.geometry import solids
 from humans_sim.view.browser.page import PAUSE
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.browser.surroundings import drawn_boxes
+from humans_sim.view.browser.scene_layers import drawn_boxes, solids
 from humans_sim.view.film.animation import animate
 from humans_sim.view.film.pictures import film, film_strip
 from humans_sim.view.plots.side_view import SideView

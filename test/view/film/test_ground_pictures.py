@@ -13,11 +13,11 @@ from PIL import Image
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.soft import GroundHistory
-from humans_sim.view.browser.ground_layer import touched_pins
 from humans_sim.view.browser.page import show_sample, silence
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import Scene
-from humans_sim.view.film.ground_pictures import GroundFromAbove
+from humans_sim.view.browser.scene_layers import touched_pins
+from humans_sim.view.film.pictures import GroundFromAbove
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ import humans_sim as hs
 from humans_sim.anatomy import WristRun
 from humans_sim.core.errors import ParameterError
 from humans_sim.view.film.wrist_pictures import wrist_film, wrist_strip
-from humans_sim.view.plots.wrist_plots import plot_wrist
-from humans_sim.view.raster.wrist_raster import WristRaster, view_of
+from humans_sim.view.reports.wrist_report import plot_wrist
 from humans_sim.view.wrist_colours import bone_colours, tension_colours, tension_scale
+from humans_sim.view.wrist_raster import WristRaster, view_of
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from PIL import Image
 
 import humans_sim as hs
 from humans_sim.core.errors import ParameterError
-from humans_sim.view.plots.comparison_plots import plot_comparison
-from humans_sim.view.reports.comparison_report import write_comparison
+from humans_sim.view.reports.comparison_report import plot_comparison, write_comparison
 
 
 @pytest.fixture(scope="module")

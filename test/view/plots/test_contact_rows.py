@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from humans_sim.results.contact_table import ContactTable
-from humans_sim.results.events import IMPACT, Event
-from humans_sim.view.plots.contact_rows import contact_rows, draw_contacts
+from humans_sim.results.records import IMPACT, ContactTable, Event
+from humans_sim.view.plots.run_plots import contact_rows, draw_contacts
 
 NAMES = ("r_heel", "l_heel", "trunk.0", "r_toe", "l_toe", "trunk.1", "l_knee/lower")
 KINDS = ("point",) * 6 + ("limit",)

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from humans_sim.dynamics import Simulation
 from humans_sim.dynamics.problems import chain
-from humans_sim.results.coordinates import coordinate_units, shown_coordinates
-from humans_sim.view.plots.coordinate_panels import coordinate_panels
+from humans_sim.results.record import coordinate_units, shown_coordinates
+from humans_sim.view.plots.run_plots import coordinate_panels
 
 BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
 

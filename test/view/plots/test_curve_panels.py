@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.results.event_samples import ImpactSamples
-from humans_sim.view.plots.curve_panels import HELD, NAMED, STEPS, CurvePanel
+from humans_sim.results.event_states import ImpactSamples
+from humans_sim.view.plots.figure_panels import HELD, NAMED, STEPS, CurvePanel
 from humans_sim.view.plots.walk_plots import _heaviest, _outer_edge
 
 TIMES, VALUES = np.arange(3.0), np.array([[0.0], [1.0], [5.0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from humans_sim.view.plots.curve_styles import (
+from humans_sim.view.plots.figure_panels import (
     DASHED,
     PALETTE,
     CurveStyles,

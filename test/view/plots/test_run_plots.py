@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import humans_sim as hs
 from humans_sim.actuation.fes_muscles import FesMuscles
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import Event, Run, Simulation
 from humans_sim.dynamics.problems import (
@@ -24,15 +24,14 @@ from humans_sim.dynamics.problems import (
     rocking_block,
     rocking_block_start,
 )
-from humans_sim.results.event_samples import (
+from humans_sim.results.event_states import (
+    NO_EVENT_STATES,
     ImpactSamples,
     samples_at_events,
     with_event_samples,
 )
-from humans_sim.results.event_states import NO_EVENT_STATES
-from humans_sim.results.events import IMPACT
-from humans_sim.view.plots.curve_panels import NAMED
-from humans_sim.view.plots.curve_styles import part_and_side
+from humans_sim.results.records import IMPACT
+from humans_sim.view.plots.figure_panels import NAMED, part_and_side
 from humans_sim.view.plots.run_plots import plot_run
 
 

@@ -8,10 +8,9 @@ import pytest
 
 import humans_sim as hs
 import humans_sim.soft as soft
-from humans_sim.contact import Ground
-from humans_sim.view.plots.side_view import SideView
-from humans_sim.view.plots.skin_picture import skin_picture
-from humans_sim.view.raster.raster_kernels import Raster, draw_triangles
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.view.plots.side_view import SideView, skin_picture
+from humans_sim.view.raster import Raster, draw_triangles
 
 
 def test_the_nearer_triangle_is_in_front() -> None:

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom, t
 
 import humans_sim as hs
-from humans_sim.applications.sweep.run_row import METRICS
-from humans_sim.applications.sweep.variations import Variation
+from humans_sim.applications.batch.sweep_table import METRICS
+from humans_sim.applications.batch.variations import Variation
 from humans_sim.view.plots.sweep_plots import _UNITS, draw_sweep, wilson
 
 FRICTION = Variation("friction", (0.2, 0.4, 0.6))

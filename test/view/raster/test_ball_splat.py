@@ -9,12 +9,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.view.raster.ball_splat import (
-    Camera,
-    DepthImage,
-    ball_splat,
-    camera_around,
-)
+from humans_sim.view.raster import Camera, DepthImage, ball_splat, camera_around
 
 WINDOW = (np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
 

@@ -18,12 +18,17 @@ from strolls import walking
 from tab import Tab, wait
 
 import humans_sim as hs
-from humans_sim.analysis.strides import find_strides
+from humans_sim.analysis.footfalls import find_strides
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
-from humans_sim.observation.posture.result_writer import POSTURE_ARRAYS
-from humans_sim.view.plots import joint_plots, posture_plots
-from humans_sim.view.reports import posture_report, stick_figure
+from humans_sim.observation.posture.result import (
+    POSTURE_ARRAYS,
+    MarkerStatus,
+    Reconstruction,
+)
+from humans_sim.view.plots import posture_plots
+from humans_sim.view.plots import posture_plots as joint_plots
+from humans_sim.view.reports import posture_report
+from humans_sim.view.reports import posture_report as stick_figure
 from humans_sim.view.reports.posture_report import write_posture_report
 
 

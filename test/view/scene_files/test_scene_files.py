@@ -16,16 +16,16 @@ from small_wrists import small_run
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.cli.commands import app
+from humans_sim.cli.main import app
 from humans_sim.cli.options import ANIMATIONS, SCENES
-from humans_sim.contact import Ground
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import FileWriteError, ParameterError
 from humans_sim.dynamics import Run, Simulation
 from humans_sim.dynamics.problems import bouncing_ball
-from humans_sim.dynamics.surfaces.rolling_problems import coin, steady_coin
-from humans_sim.view.browser.geometry import solids
+from humans_sim.dynamics.surfaces.rolling import coin, steady_coin
+from humans_sim.view.browser.scene_layers import solids
 from humans_sim.view.film.animation import ANIMATION_SUFFIXES
-from humans_sim.view.scene_files import scene_file
+from humans_sim.view.scene_files import scenes
 
 READERS = {".x3d": read_x3d, ".wrl": read_vrml}
 TEXTS = tuple(READERS)
@@ -355,7 +355,7 @@ def test_failure_keeps_the_old_file(
     def full(_: object) -> bytes:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(scene_file.SCENE_FORMATS, ".glb", full)
+    monkeypatch.setitem(scenes.SCENE_FORMATS, ".glb", full)
     with pytest.raises((OSError, FileWriteError)):
         hs.export_model(khr1, path)
     assert [p.name for p in tmp_path.iterdir()] == ["a.glb"]
@@ -365,7 +365,7 @@ def test_failure_keeps_the_old_file(
 def test_endings_of_commands_are_those_of_the_library() -> None:
     """The command line knows them without loading what writes them."""
     assert ANIMATIONS == ANIMATION_SUFFIXES
-    assert SCENES == tuple(scene_file.SCENE_FORMATS)
+    assert SCENES == tuple(scenes.SCENE_FORMATS)
 
 
 @pytest.mark.study

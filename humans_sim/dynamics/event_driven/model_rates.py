@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""The right-hand side of a model between two events, and its gaps, compiled.
+
+The right-hand side between two events, with the modes of the contacts fixed.
+
+Drift off the constraints is pulled back inside the equations: the contacts obey
+:math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place of :math:`\ddot g = 0`, which
+is the same motion when g is zero and forgets numerical errors in a time
+:math:`1/\omega`.
+
+The right-hand side of a model in one compiled call, and its gaps.
+
+Poses, mass matrix and bias come from the model's table of links, contacts and their
+forces from the kernels that every system uses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from humans_sim.contact.problem.law import (
+    OPEN,
+    SLIDE,
+    STICK,
+    ModeArrays,
+    constrained_acceleration,
+)
+from humans_sim.core.kernels import kernel
+from humans_sim.dynamics.actuation_interface import table_torques
+from humans_sim.dynamics.contact_kernels import (
+    contact_rows,
+    lock,
+    point_gap_rates,
+    point_gaps,
+)
+from humans_sim.dynamics.event_driven.creep_kernels import creeping_acceleration
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.system import (
+    FreeBaseChart,
+    System,
+    Terms,
+    free_base_configuration,
+    free_base_rates,
+)
+from humans_sim.dynamics.tree_kernels import (
+    TreeState,
+    TreeTable,
+    tree_bias,
+    tree_columns,
+    tree_inertias,
+    tree_mass,
+    tree_poses,
+    tree_state,
+    tree_twists,
+    write_motions,
+    write_poses,
+)
+
+STABILISATION = 30.0
+"""Rate at which drift decays [1/s]."""
+SLOW = 1e-6
+"""Speed below which the direction of sliding leans to the remembered one [m/s].
+
+At the onset and at the end of sliding the velocity is zero and has no direction of its
+own; without a memory its direction would turn infinitely fast there.
+"""
+
+
+@kernel
+def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
+    """Acceleration, forces, residual, contact velocities, directions, least margin.
+
+    The direction of sliding given is that of the beginning of the step. Past the end
+    of the sliding, where the velocity has turned around, the old direction stays: the
+    right-hand side stays smooth there, and the event is found between.
+
+    Args:
+        mass: (nv, nv).
+        force: torques minus bias (nv,).
+        velocity: (nv,).
+        contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
+            contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
+        modes: fields of a :class:`~humans_sim.contact.problem.law.ModeArrays`, as a
+            plain tuple.
+        rate: at which drift decays [1/s]; zero gives the forces of the bare equations.
+    """
+    gap, rows, drift = contacts
+    mode, tangents, friction, remembered, reference, idle = modes
+    k, nv = mode.shape[0], force.shape[0]
+    direction = np.zeros((k, 2))
+    motion = np.zeros((k, 3))
+    held = drift.copy()
+    for c in range(k):
+        for i in range(1 + tangents[c]):
+            total = 0.0
+            for j in range(nv):
+                total += rows[c, i, j] * velocity[j]
+            motion[c, i] = total
+        held[c, 0] += rate * (2.0 * motion[c, 0] + rate * gap[c])
+        if mode[c] == STICK:
+            for i in range(tangents[c]):
+                held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
+        elif mode[c] == SLIDE and tangents[c] > 0:
+            d1, d2 = motion[c, 1], motion[c, 2]
+            if d1 * remembered[c, 0] + d2 * remembered[c, 1] < 0.0:
+                d1, d2 = -d1, -d2
+            d1, d2 = d1 + SLOW * remembered[c, 0], d2 + SLOW * remembered[c, 1]
+            length = np.sqrt(d1 * d1 + d2 * d2)
+            if length > 0.0:
+                direction[c, 0] = d1 / length
+                direction[c, 1] = d2 / length
+    acceleration, forces, residual = constrained_acceleration(
+        mass,
+        force,
+        rows,
+        held,
+        ModeArrays(mode, tangents, friction, direction, reference, idle),
+    )
+    least = np.inf
+    for c in range(k):
+        if mode[c] == OPEN:
+            continue
+        least = min(least, forces[c, 0])
+        if mode[c] == STICK and tangents[c] > 0 and np.isfinite(friction[c]):
+            along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
+            least = min(least, friction[c] * forces[c, 0] - along)
+    return acceleration, forces, residual, motion, direction, least
+
+
+class RatesModel(NamedTuple):
+    """A model as the kernels see it.
+
+    Attributes:
+        tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
+        moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`
+            as a plain tuple; its arrays of poses and motions are the next two.
+        poses: of the links with contact points (m, 3, 4); written.
+        motions: of these links (m, 2, 6); written.
+        links: which they are (m,).
+        damping: of the velocities (nv,).
+    """
+
+    tree: tuple[np.ndarray, ...]
+    moving: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray, np.ndarray]
+    poses: np.ndarray
+    motions: np.ndarray
+    links: np.ndarray
+    damping: np.ndarray
+
+
+class ClosedContacts(NamedTuple):
+    """The k closed contacts between two events.
+
+    Attributes:
+        which: their indices (k,).
+        mode: STICK or SLIDE (k,).
+        tangents: number of tangential directions (k,).
+        friction: Coulomb's coefficients (k,).
+        direction: unit directions of sliding at the beginning of the step (k, 2).
+        reference: forces that redundant contacts stay near to (k, 3) [N].
+        idle: projector on forces without effect.
+        rate: at which drift decays [1/s].
+        creep_speed: of contacts whose friction follows velocity [m/s]; zero where
+            Coulomb's law holds in modes.
+    """
+
+    which: np.ndarray
+    mode: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    direction: np.ndarray
+    reference: np.ndarray
+    idle: np.ndarray
+    rate: float
+    creep_speed: float
+
+
+@kernel
+def _drifts(tree, v, state):
+    """Accelerations of all links in the world at zero joint accelerations (n, 6).
+
+    Against gravity's, as the base falls: contacts add it again.
+    """
+    table = TreeTable(*tree)
+    parent, gravity = table.parent, table.gravity
+    _, _, jacobian, _, twist = state
+    drift = np.zeros((parent.shape[0], 6))
+    for i in range(3):
+        drift[0, i] = -gravity[i]
+    for b in range(1, parent.shape[0]):
+        j, a = 5 + b, parent[b]
+        u, p, d = v[j], twist[a], drift[b]
+        s0, s1, s2 = u * jacobian[0, j], u * jacobian[1, j], u * jacobian[2, j]
+        r0, r1, r2 = u * jacobian[3, j], u * jacobian[4, j], u * jacobian[5, j]
+        for i in range(6):
+            d[i] = drift[a, i]
+        d[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
+        d[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
+        d[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
+        d[3] += p[4] * r2 - p[5] * r1
+        d[4] += p[5] * r0 - p[3] * r2
+        d[5] += p[3] * r1 - p[4] * r0
+    return drift
+
+
+@kernel
+def model_terms(model, q, v, which):
+    """The equations of motion with some contacts.
+
+    Args:
+        model: fields of a :class:`RatesModel`, as a plain tuple.
+        q: configuration.
+        v: velocity.
+        which: the contacts (k,).
+
+    Returns:
+        fields of a :class:`~humans_sim.dynamics.system.Terms`, and whether the model's
+        rotors reach.
+    """
+    tree, moving, poses, motions, links, damping = model
+    nv = v.shape[0]
+    state = tree_state(tree, nv)
+    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_inertias(tree, state)
+    tree_twists(tree, v, state)
+    reach = tree_mass(tree, q, state, mass)
+    reach = tree_bias(tree, q, v, state, bias) and reach
+    for j in range(nv):
+        bias[j] += damping[j] * v[j]
+    if which.shape[0]:
+        write_poses(links, state, poses)
+        write_motions(links, state, TreeState(*state).twist, motions, 0)
+        write_motions(links, state, _drifts(tree, v, state), motions, 1)
+    gap, rows, drift = contact_rows(which, TreeState(*state).jacobian, moving, q)
+    lock(TreeTable(*tree).locked, mass, bias, rows)
+    return (mass, bias, gap, rows, drift), reach
+
+
+@kernel
+def smooth_rates(model, closed, centre, y, applied):
+    """The right-hand side between two events.
+
+    Args:
+        model: fields of a :class:`RatesModel`, as a plain tuple.
+        closed: fields of a :class:`ClosedContacts`, as a plain tuple.
+        centre: configuration that the coordinates are counted from (nq,).
+        y: coordinates, velocity, and states of the actuation (n,).
+        applied: forces that act, contacts aside (nv,).
+
+    Returns:
+        rates of y, those of the actuation zero (n,); the configuration; fields of a
+        :class:`~humans_sim.dynamics.system.Terms`; acceleration, forces, velocities
+        and directions of the contacts; the residual, infinite where the mass matrix is
+        singular, and -1 beyond the reach of the model's rotors; the least margin.
+    """
+    which, mode, tangents, friction, direction, reference, idle = closed[:7]
+    rate, creep_speed = closed[7], closed[8]
+    nv = applied.shape[0]
+    x, v = y[:nv], y[nv : 2 * nv]
+    q = free_base_configuration(centre, x)
+    terms, reach = model_terms(model, q, v, which)
+    force = applied - terms[1]
+    contacts = terms[2], terms[3], terms[4]
+    if creep_speed > 0.0:
+        creep = mode, tangents, friction, idle, rate, creep_speed
+        acceleration, forces, residual, motion, along = creeping_acceleration(
+            terms[0], force, v, contacts, creep
+        )
+        least = np.inf
+    else:
+        modes = mode, tangents, friction, direction, reference, idle
+        acceleration, forces, residual, motion, along, least = acceleration_in_modes(
+            terms[0], force, v, contacts, modes, rate
+        )
+    if not reach:
+        residual = -1.0
+    rates = np.zeros(y.shape[0])
+    rates[:nv] = free_base_rates(centre, x, v)
+    rates[nv : 2 * nv] = acceleration
+    return rates, q, terms, (acceleration, forces, motion, along), residual, least
+
+
+@kernel
+def applied_torques(model, drives, t, q, v):
+    """Torques of drives (nv,); what acts along a locked velocity is left out.
+
+    Args:
+        model: fields of a :class:`RatesModel`, as a plain tuple.
+        drives: fields of a
+            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
+        t: time [s].
+        q: configuration.
+        v: velocity.
+    """
+    tree, _, _, _, _, _ = model
+    return table_torques(drives, TreeTable(*tree).locked, t, q, v)
+
+
+@kernel
+def model_gaps(model, q):
+    """Gaps of all contacts; arguments as of :func:`model_terms`."""
+    tree, moving, poses, _, links, _ = model
+    state = tree_state(tree, TreeTable(*tree).armature.shape[0])
+    tree_poses(tree, q, state)
+    write_poses(links, state, poses)
+    return point_gaps(moving[0], q)
+
+
+@kernel
+def model_gap_rates(model, q, v):
+    """Gaps of all contacts and their rates; arguments as of :func:`model_terms`."""
+    tree, moving, poses, motions, links, _ = model
+    state = tree_state(tree, v.shape[0])
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_twists(tree, v, state)
+    write_poses(links, state, poses)
+    write_motions(links, state, TreeState(*state).twist, motions, 0)
+    return point_gap_rates(moving[0], moving[1], q, v)
+
+
+class CompiledModel:
+    """What the kernels know of a model in its scene.
+
+    Args:
+        system: the model in its scene.
+        tree: its links.
+
+    Attributes:
+        arrays: fields of a :class:`RatesModel`, as a plain tuple.
+        nv: number of velocities.
+        contacts: the contacts that it may have.
+    """
+
+    def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
+        """Put the arrays together that the kernels read and write."""
+        moving, poses, motions, joints = system.contact_arrays
+        self._model, self.nv, self.contacts = system.model, system.nv, system.contacts
+        # Plain tuples: numba takes a microsecond to see the type of a named one.
+        self.arrays = tuple(
+            RatesModel(
+                tree=tuple(tree),
+                moving=moving,
+                poses=poses,
+                motions=motions,
+                links=np.array(joints, dtype=np.int64) - 1,
+                damping=np.array(system.dissipation.damping, dtype=float),
+            )
+        )
+
+    @classmethod
+    def of(cls, system: System) -> CompiledModel | None:
+        """For a model whose joints have one axis each; None for other systems."""
+        if not isinstance(system, ModelSystem):
+            return None
+        tree = system.tree
+        return None if tree is None else cls(system, tree)
+
+    def rates(
+        self,
+        closed: tuple[Any, ...],
+        centre: np.ndarray,
+        y: np.ndarray,
+        applied: np.ndarray,
+    ) -> tuple[Any, ...]:
+        """What :func:`smooth_rates` returns; its arguments, as plain tuples.
+
+        Raises:
+            ConfigurationError: the posture is beyond the reach of the model's drives.
+        """
+        result: tuple[Any, ...] = smooth_rates(self.arrays, closed, centre, y, applied)
+        self._model.check_reach(result[4] != -1.0)
+        return result
+
+    def chart(self, q: np.ndarray) -> FreeBaseChart:
+        """Coordinates around a configuration."""
+        return FreeBaseChart(q)
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        fields, reach = model_terms(self.arrays, q, v, which)
+        self._model.check_reach(reach)
+        return Terms(*fields)
+
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """Gaps of all contacts [m, rad]."""
+        gaps: np.ndarray = model_gaps(self.arrays, q)
+        return gaps
+
+    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
+        rates: tuple[np.ndarray, np.ndarray] = model_gap_rates(self.arrays, q, v)
+        return rates

@@ -1,0 +1,575 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""One time step: impulses, then gaps and energy corrected.
+
+The least change of position after which contacts are where they belong.
+
+.. math:: \min_s s^T M s \quad \text{with} \quad g_i + J_i s = 0, \; g_j + J_j s \ge 0
+
+for contacts i that are held on their surfaces and all others j. What is inside may only
+be pushed out: were it held, too, two points of one edge that are inside by different
+depths would have to come onto the surface together, which can take a large motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.contact.geometry.mesh_contact_kernels import ABSENT
+from humans_sim.contact.problem.contact_problem import solve_contact
+from humans_sim.contact.problem.law import STICK
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.dynamics.actuation_interface import DriveTable
+from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.recording import mode_change_events, mode_events
+from humans_sim.dynamics.stepper import StepError
+from humans_sim.dynamics.system import Chart, State, System
+from humans_sim.dynamics.time_stepping.bounded_steps import BoundedSteps
+from humans_sim.dynamics.time_stepping.impulses import (
+    ACCEPTED,
+    HALVED,
+    IMPROVED,
+    REPEATED,
+    SETTLED,
+    SINGULAR,
+    StepEquations,
+    energy_error,
+    energy_scale,
+    free_translation,
+    step_end,
+    take_step,
+    unsettled,
+    without_excess,
+)
+from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
+from humans_sim.dynamics.time_stepping.model_steps import (
+    LINKS,
+    REACHED,
+    ModelSteps,
+    next_length,
+)
+from humans_sim.results.records import LINK
+
+_ROUNDS = 12
+"""How often what is pushed may change."""
+_REGULAR = 1e-11
+"""Of the largest diagonal entry: corners of one sole are redundant."""
+_PULLING = 1e-9
+"""Share of the largest impulse from which on one that pulls is none."""
+
+
+def least_shift(
+    spread: np.ndarray, gap: np.ndarray, held: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """The change, times the factor of the mass matrix: U^T s (nv,).
+
+    Args:
+        spread: U^-1 J^T of the normals of contacts (nv, k).
+        gap: of these contacts (k,).
+        held: whether a contact shall be on its surface; others may be above (k,).
+        tolerance: penetration that does not count [m, rad].
+    """
+    mobility = spread.T @ spread
+    size = float(np.diagonal(mobility).max(initial=0.0))
+    pushed = held | (gap < -tolerance)
+    impulses = np.zeros(len(gap))
+    for _ in range(_ROUNDS):
+        rows = np.flatnonzero(pushed)
+        matrix = mobility[np.ix_(rows, rows)] + _REGULAR * size * np.eye(len(rows))
+        impulses[:] = 0.0
+        impulses[rows] = np.linalg.solve(matrix, -gap[rows])
+        least = -_PULLING * float(np.abs(impulses).max(initial=0.0))
+        pulling = pushed & ~held & (impulses < least)
+        if pulling.any():
+            pushed &= ~pulling
+            continue
+        inside = ~pushed & (gap + mobility @ impulses < -tolerance)
+        if not inside.any():
+            break
+        pushed |= inside
+    shift: np.ndarray = spread @ impulses
+    return shift
+
+
+def check_speed(
+    system: System, chart: Chart, x: np.ndarray, v: np.ndarray, h: float
+) -> None:
+    """Refuse velocities that are no numbers, or turn too far in a step.
+
+    Args:
+        system: that moves.
+        chart: coordinates of the step.
+        x: in the chart at its end.
+        v: velocity at its end.
+        h: length of the step [s].
+
+    Raises:
+        StepError: they are; it names the fastest joint.
+    """
+    if np.isfinite(v).all() and not chart.worn(x):
+        return
+    worst = int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))
+    raise StepError(
+        f"velocities grow beyond bounds ({system.velocity_names[worst]} "
+        f"{v[worst]:.3g}): the torques are too stiff for a step of {h:g} s; "
+        "shorten time_step, lower gains and damping, or add the rotor inertia of "
+        "the drives"
+    )
+
+
+class StepResult(NamedTuple):
+    """What a step leads to.
+
+    Attributes:
+        q: configuration at the end.
+        v: velocity at the end.
+        gaps: of all contacts at the end (nc,) [m, rad].
+        mode: of all contacts in it (nc,).
+        forces: of all contacts, means over it (nc, 3) [N].
+        energies: kinetic and potential at the end [J].
+        acceleration: to predict the next step with (nv,).
+        error: of the energy before it was put right, relative.
+        taken: energy taken out of the velocity [J].
+        carried: excess of energy left for the next step [J].
+        bounces: whether a contact with restitution had an impulse.
+        changed: whether a mode is another than before.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    gaps: np.ndarray
+    mode: np.ndarray
+    forces: np.ndarray
+    energies: tuple[float, float]
+    acceleration: np.ndarray
+    error: float
+    taken: float
+    carried: float
+    bounces: bool
+    changed: bool
+
+
+def singular_mass_text(mass: np.ndarray, names: Sequence[str]) -> str:
+    """What is wrong with a singular mass matrix, and what to do.
+
+    Args:
+        mass: (nv, nv).
+        names: of the velocities (nv,).
+    """
+    if not np.isfinite(mass).all():
+        return "the mass matrix is not finite: a shorter step may help"
+    # On the scale of its diagonal, a motion without inertia is an eigenvector.
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(mass), 1e-300))
+    _, vectors = np.linalg.eigh(scale[:, None] * mass * scale)
+    motion = np.abs(vectors[:, 0])
+    moved = np.flatnonzero(motion > 0.3 * motion.max())
+    joints = ", ".join(names[j] for j in moved[:4])
+    return (
+        f"the mass matrix is singular: {joints} can move without inertia; lock one of "
+        "them, keep it away from this posture by its limits, or give it the rotor "
+        "inertia of a drive"
+    )
+
+
+_TOLERATED = 1e-5
+"""Residual with which a step is still accepted; it is counted."""
+_SETTLINGS, _RENEWED = 8, 4
+"""How often gaps are put right, the last times with equations of their own."""
+_ATTEMPTS, _HALVINGS = 3, 6
+"""How often a step is made, each time with the last velocity predicted, and halved."""
+_LITTLE = 1e-4
+"""Links are put onto each other by less than twice the step's motion, and this."""
+_NOTHING = np.zeros(0, dtype=bool)
+_SHIFT = 1e-9
+"""Rate of a gap per speed of the base from which on a contact holds the body; links
+that touch each other, and joint limits, do not."""
+
+
+class ImpulseSteps:
+    """Takes a state through steps of any length.
+
+    Args:
+        system: what moves.
+        loads: what acts on it.
+        state: where it is; steps change it.
+
+    Attributes:
+        mode: of all contacts in the last step (nc,).
+        forces: of all contacts, means over the last step (over its last part where it
+            was halved) (nc, 3) [N].
+        gaps: of all contacts at its end (nc,) [m, rad]; of points far from the ground a
+            lower bound, of links far apart 1 m.
+        count: of the steps.
+        bounded: damping and forces of bounded size; None where there are none.
+        rough_steps: those whose contact problem kept a residual above 1e-8, relative;
+            above 1e-5 it is an error.
+        worst_residual: the largest of those residuals.
+        halved_steps: those that were made in parts, because their energy was wrong by
+            more than 1e-4.
+        worst_energy_error: the largest error of a step's energy before it was put
+            right, relative.
+        energy_taken: energy that was taken out of velocities in all [J]; what free
+            flight lacked, and got back, counts negative.
+    """
+
+    def __init__(self, system: System, loads: AppliedLoads, state: State) -> None:
+        """No step yet."""
+        self._system, self._loads, self._state = system, loads, state
+        nc = len(system.contacts)
+        self.mode = np.zeros(nc, dtype=np.int64)
+        self.forces = np.zeros((nc, 3))
+        self.gaps = system.gaps(state.q)
+        self._still = np.zeros(system.nv)
+        self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
+        # Asked once: a step without them costs nothing more.
+        self.bounded = BoundedSteps.of(system)
+        self._restitution = np.where(self._onto, system.contacts.restitution, -1.0)
+        self._acceleration = self._still
+        self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
+        self._compiled = None if self.bounded else ModelSteps.of(system)
+        self._carried = 0.0
+        self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
+        self._conservative = getattr(system, "conservative", True)
+        self._predicts = not getattr(system, "bias_at_midpoint", False)
+        self._fly = getattr(system, "fly", None)
+        self.count = self.rough_steps = self.halved_steps = 0
+        self.worst_residual = self.worst_energy_error = self.energy_taken = 0.0
+
+    def take(self, h: float) -> np.ndarray:
+        """Make a step of length ``h`` [s].
+
+        Returns:
+            which signals of the actuation changed sign in it.
+
+        Raises:
+            StepError: it cannot be made; the state is that before it.
+        """
+        state, loads = self._state, self._loads
+        before = loads.signals(state)
+        try:
+            _, applied, rates = loads.at(state.t, state.q, state.v, state.z)
+            result = self._whole_or_halves(applied, h, self.energies(), _HALVINGS)
+        except ConfigurationError as error:
+            raise StepError(str(error)) from error
+        self.count += 1
+        state.q, state.v, state.t = result.q, result.v, state.t + h
+        if state.z.size:
+            state.z = state.z + h * rates
+        self.gaps, self.forces = result.gaps, result.forces
+        self._acceleration, self._carried = result.acceleration, result.carried
+        self._known = (state.q, state.v, result.energies)
+        if result.changed:
+            table = self._system.contacts
+            state.events += mode_events(state.t, table, self.mode, result.mode)
+            self.mode = result.mode
+        if not before.size:
+            return _NOTHING
+        fired: np.ndarray = np.sign(before) * np.sign(loads.signals(state)) < 0
+        return fired
+
+    def take_until(self, due: float, length: float) -> bool:
+        """Make steps in one compiled call, as long as drives alone act.
+
+        Args:
+            due: time at which something else happens [s].
+            length: of a step [s].
+
+        Returns:
+            whether that was enough; otherwise the next step is one for :meth:`take`.
+        """
+        state, loads, compiled = self._state, self._loads, self._compiled
+        drives = loads.drives()
+        if compiled is None or drives is None or loads.signals(state).size:
+            return False
+        ending = self._take_series(compiled, drives, (state.t, due, length, False))
+        while ending == LINKS:
+            h = next_length(due - state.t, length)
+            if not compiled.serves(state.q, state.v, h):
+                return False
+            ending = self._take_series(compiled, drives, (state.t, due, length, True))
+        return ending == REACHED
+
+    def _take_series(
+        self,
+        compiled: ModelSteps,
+        drives: DriveTable,
+        clock: tuple[float, float, float, bool],
+    ) -> int:
+        """Make steps as far as one call goes; returns how that ended."""
+        state = self._state
+        start = (  # the fields of SeriesStart
+            (state.q, state.v, self._acceleration, self.forces, self.mode),
+            self.gaps,
+            (*self.energies(), self._carried),
+            (self.worst_energy_error, self.energy_taken),
+        )
+        ending, steps, state.t, end, changes = compiled.series(drives, start, clock)
+        if steps:
+            at, self.gaps, (*energies, self._carried), totals = end
+            state.q, state.v, self._acceleration, self.forces, self.mode = at
+            self.worst_energy_error, self.energy_taken = totals
+            self._known = (state.q, state.v, (energies[0], energies[1]))
+            self.count += steps
+            state.events += mode_change_events(changes, self._system.contacts)
+        return int(ending)
+
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential energy at the state; the last step's, if that is it."""
+        q, v = self._state.q, self._state.v
+        if self._known is not None and self._known[0] is q and self._known[1] is v:
+            return self._known[2]
+        if self._compiled is not None:
+            return self._compiled.energies(q, v)
+        return self._system.energies(q, v)
+
+    def _whole_or_halves(
+        self,
+        applied: np.ndarray,
+        h: float,
+        energies: tuple[float, float],
+        halvings: int,
+    ) -> StepResult:
+        """A step; two of half its length where the energy of one is far off."""
+        state = self._state
+        result = self._compiled_step(applied, h, energies)
+        if result is None:
+            result = self._general_step(applied, h, energies)
+        self.worst_energy_error = max(self.worst_energy_error, result.error)
+        far = result.error > HALVED and not result.bounces and self._predicts
+        if not (far and halvings):
+            self.energy_taken += result.taken
+            return result
+        if halvings == _HALVINGS:
+            self.halved_steps += 1
+        start = (state.q, state.v, self.gaps, self.mode, self.forces)
+        memory = (self._acceleration, self._carried)
+        try:
+            first = self._whole_or_halves(applied, 0.5 * h, energies, halvings - 1)
+            state.q, state.v, self.gaps, self.mode, self.forces = first[:5]
+            self._acceleration, self._carried = first.acceleration, first.carried
+            second = self._whole_or_halves(
+                applied, 0.5 * h, first.energies, halvings - 1
+            )
+        finally:
+            state.q, state.v, self.gaps, self.mode, self.forces = start
+            self._acceleration, self._carried = memory
+        return second._replace(changed=bool((second.mode != self.mode).any()))
+
+    def _compiled_step(
+        self, applied: np.ndarray, h: float, energies: tuple[float, float]
+    ) -> StepResult | None:
+        """A step in one compiled call; None where that is not enough."""
+        state, compiled = self._state, self._compiled
+        if compiled is None or not compiled.serves(state.q, state.v, h):
+            return None
+        start = (  # the fields of StepStart
+            state.q,
+            state.v,
+            self._acceleration,
+            self.forces,
+            self.mode,
+        )
+        status, *result = compiled.step(start, applied, h, (*energies, self._carried))
+        return StepResult._make(result) if status == DONE else None
+
+    def _general_step(
+        self, applied: np.ndarray, h: float, energies: tuple[float, float]
+    ) -> StepResult:
+        """A step through the functions of the system."""
+        system, state, table = self._system, self._state, self._system.contacts
+        mean, error = state.v, np.inf
+        if self._predicts:
+            mean = mean + 0.5 * h * self._acceleration
+        near = self.mode
+        for attempt in range(_ATTEMPTS):
+            # Forces at the middle of the step, contacts at its predicted end.
+            chart = system.chart(state.q)
+            half = chart.configuration(0.5 * h * chart.rates(self._still, state.v))
+            which, terms = system.active_contact_terms(half, mean, 0.5 * h, near)
+            contacts = (  # the fields of StepContacts
+                which,
+                terms.gap,
+                self._restitution,
+                table.tangents,
+                table.friction,
+                self.forces,
+                self.mode,
+            )
+            motion = (terms.mass, applied - terms.bias, state.v)
+            step = (h, terms.jacobian, contacts)
+            if self.bounded is None:
+                equations, impulses, residual, end = take_step(*motion, *step)
+            else:
+                places = (half, mean)
+                equations, impulses, residual, end = self.bounded.take(
+                    motion, places, *step
+                )
+            if residual == SINGULAR:
+                raise StepError(singular_mass_text(terms.mass, system.velocity_names))
+            if not residual <= ACCEPTED:
+                impulses = self._rough(equations, which, impulses, residual)
+                end = step_end(equations, impulses, which, h, table.tangents, self.mode)
+            v, mode, forces, closed, changed = end
+            mean = 0.5 * (state.v + v)
+            x = h * chart.rates(0.5 * h * mean, mean)
+            check_speed(self._system, chart, x, v, h)
+            late = self._late(chart, x, which)
+            if late.size and attempt < _ATTEMPTS - 1:
+                near = near.copy()
+                near[which] = near[late] = STICK
+                continue
+            q, gaps = self._put_right(chart, x, equations, which, closed)
+            flight = None
+            if self._fly is not None:
+                flight = self._fly(state, self._applied, (q, v), h, which)
+            if flight is not None:
+                q, v, gaps = flight[:3]
+            kinetic, potential = system.energies(q, v)
+            excess = kinetic + potential - sum(energies) + self._carried
+            excess -= h * float(applied @ mean)
+            if self.bounded is not None:
+                excess += h * self.bounded.power(mean)
+            if flight is not None:
+                excess -= flight.gained - h * float((applied * mean) @ flight.flying)
+            loaded = impulses[:, 0] > 0.0
+            both = self._floats and not loaded.any()
+            scale = max(energy_scale(*energies), energy_scale(kinetic, potential))
+            before, error = error, energy_error(excess, both, scale)
+            if error <= REPEATED or error > IMPROVED * before or not self._predicts:
+                break
+        taken, left = 0.0, self._carried
+        if self._conservative and (loaded.any() or self._floats):
+            kept, share = self._still, 0.0
+            shifts = np.abs(terms.jacobian[loaded][:, :, :3]).max(initial=0.0)
+            if self._floats and shifts < _SHIFT:
+                kept = free_translation(terms.mass, v)
+                share = 0.5 * float(terms.mass[0, 0] * (kept @ kept))
+            if flight is not None:
+                kept, share = flight.velocity, flight.kinetic
+            taken = excess if both else max(excess, 0.0)
+            ignored = SETTLED * float(np.abs(terms.bias).max())
+            v, kinetic, left = without_excess(v, kept, taken, kinetic, share, ignored)
+            taken -= left
+        return StepResult(
+            q,
+            v,
+            gaps,
+            mode,
+            forces,
+            (kinetic, potential),
+            self._still if changed else (v - state.v) / h,
+            error,
+            taken,
+            left,
+            bool((self._restitution[which][loaded] > 0.0).any()),
+            changed,
+        )
+
+    def _applied(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What acts on the system but contacts, with the actuation's states of now."""
+        return self._loads.at(t, q, v, self._state.z).applied
+
+    def moments(self) -> np.ndarray:
+        """Torsional and rolling moments, means over the last step (nc, 3) [N m].
+
+        Empty where there is no such friction.
+        """
+        if self.bounded is None:
+            return np.zeros((0, 3))
+        return self.bounded.forces[self._system.nv :].reshape(-1, 3)
+
+    def _rough(
+        self,
+        equations: tuple[np.ndarray, ...],
+        which: np.ndarray,
+        impulses: np.ndarray,
+        residual: float,
+    ) -> np.ndarray:
+        """Impulses where the residual is large: better ones, or these, counted."""
+        if not residual <= _TOLERATED:
+            table, problem = self._system.contacts, StepEquations(*equations)
+            solution = solve_contact(
+                problem.delassus,
+                problem.motion,
+                table.tangents[which],
+                table.friction[which],
+                tolerated=_TOLERATED,
+            )
+            impulses, residual = solution.forces, solution.residual
+        self.rough_steps += 1
+        self.worst_residual = max(self.worst_residual, residual)
+        return impulses
+
+    def _late(self, chart: Chart, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Contacts that the impulses of others close, which the step does not have.
+
+        Put right by position alone, they would push what touches elsewhere apart.
+        """
+        inside = self._system.gaps(chart.configuration(x)) < -SETTLED
+        inside[which] = False
+        late: np.ndarray = np.flatnonzero(inside)
+        return late
+
+    def _put_right(
+        self,
+        chart: Chart,
+        x: np.ndarray,
+        equations: tuple[np.ndarray, ...],
+        which: np.ndarray,
+        closed: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The end of a step with what touches put onto its surfaces, nothing inside.
+
+        Links, too, where there is such a configuration near; where they hook into each
+        other there is none, and they are only pushed apart.
+        """
+        links = closed & ~self._onto
+        if links.any():
+            farthest = _LITTLE + 2.0 * float(np.abs(x).max())
+            q, gaps = self._settled(chart, x, equations, which, closed, farthest)
+            if gaps.min() >= -SETTLED and np.abs(gaps[closed]).max() <= SETTLED:
+                return q, gaps
+        return self._settled(chart, x, equations, which, closed & ~links, np.inf)
+
+    def _settled(
+        self,
+        chart: Chart,
+        x: np.ndarray,
+        equations: tuple[np.ndarray, ...],
+        which: np.ndarray,
+        closed: np.ndarray,
+        farthest: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The configuration with closed contacts on their surfaces, nothing inside.
+
+        The equations of the step serve again, which saves new ones: gaps go down by
+        the size of the step each time. It is left as it is where a change would be
+        larger than ``farthest``.
+        """
+        system = self._system
+        q = chart.configuration(x)
+        gap = system.gaps(q)
+        for attempt in range(_SETTLINGS):
+            wrong, worst, known = unsettled(gap, closed, which, SETTLED)
+            if worst <= SETTLED:
+                break
+            held = closed & (gap < ABSENT)
+            if known and attempt < _SETTLINGS - _RENEWED:
+                rows, factor, spread = which, equations[0], equations[1][::3].T
+            else:
+                rows = np.union1d(which, np.flatnonzero(wrong))
+                terms = system.terms(q, self._still, rows)
+                factor = np.linalg.cholesky(terms.mass)
+                spread = np.linalg.solve(factor, terms.jacobian[:, 0].T)
+                chart, x = system.chart(q), self._still
+            shift = least_shift(spread, gap[rows], held[rows], SETTLED)
+            change = np.linalg.solve(factor.T, shift)
+            if not np.abs(change).max() < farthest:
+                break
+            x = x + chart.rates(x, change)
+            q = chart.configuration(x)
+            gap = system.gaps(q)
+        return q, gap

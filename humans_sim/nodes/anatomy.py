@@ -1,0 +1,527 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``anatomy``: a wrist that moves, its contacts and its ligaments.
+
+The motion is computed first (slower than real time; ``/diagnostics`` say how far it is,
+the bones stand at rest) or read from a file, then played in a loop in real time.
+
+Gives ``/tf`` (wrist -> bones), ``bones`` and ``wrist_markers`` (MarkerArray),
+``ligaments`` and ``bone_turns`` (JointState), ``bone_contacts`` (humans_msgs/
+ContactStates) and ``/diagnostics``. Services: ``~/pause`` (SetBool), ``~/restart``
+(Trigger), ``~/make_ball_model`` (Trigger; of what the parameters ``ball_model.*`` say).
+
+Samples of a wrist's motion as messages. The service of the node ``anatomy`` that makes
+ball models of meshes. What the node ``anatomy`` computes beside its topics, in threads
+of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import Point, TransformStamped
+from humans_msgs.msg import ContactPoint, ContactStates
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import ColorRGBA, Header
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
+
+from humans_sim.anatomy import HandMotion, StepNumbers, WristRun, load_wrist_run
+from humans_sim.anatomy.detection.contacts import Contacts
+from humans_sim.anatomy.volumes.mesh_repair import collision_mesh
+from humans_sim.anatomy.wrist.hand_motion import AXES
+from humans_sim.anatomy.wrist.plausibility import turns_of
+from humans_sim.anatomy.wrist.wrist import Wrist
+from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, resting_run
+from humans_sim.applications.wrist_scenarios import (
+    METHODS,
+    SPACING,
+    BuiltModel,
+    WristSetup,
+    build_ball_model,
+)
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.files import check_output_file
+from humans_sim.nodes.common.conversions import set_vector, transform
+from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.model_node import ProcessNode, latched
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.services import Reply, create_deferred_service
+from humans_sim.observation.markers.playback import FACTORS, Playback
+from humans_sim.view.wrist_colours import (
+    CONTACT,
+    bone_colours,
+    tension_colours,
+    tension_scale,
+)
+
+_TIE, _SPOT, _LETTER = 6e-4, 1.2e-3, 4e-3
+"""Widths of ligaments and contacts, height of letters [m]."""
+
+
+def bone_markers(wrist: Wrist, prefix: str) -> MarkerArray:
+    """The meshes of the bones, each in its own frame; they move with their frames."""
+    markers = []
+    for n, (bone, colour) in enumerate(
+        zip(wrist.bones, bone_colours(wrist), strict=True)
+    ):
+        marker = _marker(Header(frame_id=prefix + bone.name), "bones", n)
+        marker.type, marker.frame_locked = Marker.TRIANGLE_LIST, True
+        marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+        marker.color = _colour(colour)
+        corners = np.asarray(bone.mesh.vertices) - bone.mass.center
+        marker.points = _points(corners[np.asarray(bone.mesh.faces).ravel()])
+        markers.append(marker)
+    return MarkerArray(markers=markers)
+
+
+class SampleMessages:
+    """Makes the messages of a motion's samples.
+
+    Args:
+        run: the motion.
+        frame: of the wrist.
+        prefix: before the names of the bones, in names of frames.
+    """
+
+    def __init__(self, run: WristRun, frame: str, prefix: str) -> None:
+        """Look at the whole motion once."""
+        self.run, self._frame, self._prefix = run, frame, prefix
+        self._detector = run.wrist.detector()
+        self._scale = tension_scale(run)
+        self._turns = turns_of(run)
+        self._pairs = self._touching_pairs()
+
+    def _touching_pairs(self) -> list[tuple[int, int]]:
+        """Pairs of bones that carry load at some time, in a fixed order."""
+        if self.run.loads is None:
+            return []
+        loaded = self.run.loads.max(axis=0) > 0
+        return [(i, j) for i, j in zip(*np.nonzero(loaded), strict=True) if i < j]
+
+    def contacts(self, k: int) -> Contacts:
+        """Balls that touch at a sample."""
+        poses = self.run.wrist.poses(self.run.x[k], self.run.frames[k])
+        return self._detector.detect(poses, margin=TOUCHING_GAP)
+
+    def transforms(self, stamp: Any, k: int) -> list[TransformStamped]:
+        """Frames of all bones, at their centres of mass."""
+        return [
+            transform(
+                stamp,
+                self._frame,
+                self._prefix + name,
+                pin.SE3(self.run.frames[k, n], self.run.x[k, n]),
+            )
+            for n, name in enumerate(self.run.wrist.names)
+        ]
+
+    def ligaments(self, stamp: Any, k: int) -> JointState:
+        """Lengths [m] as positions and tensions [N] as efforts, by name."""
+        ties = self.run.wrist.ligaments
+        message = JointState(name=list(ties.names))
+        message.header = Header(stamp=stamp, frame_id=self._frame)
+        message.position = ties.lengths(self.run.moving(k)).tolist()
+        message.effort = self.run.tensions[k].tolist()
+        return message
+
+    def turns(self, stamp: Any, k: int) -> JointState:
+        """Turns of hand and free bones about the hand's axis [rad]."""
+        message = JointState(name=["hand", *self._turns])
+        message.header = Header(stamp=stamp, frame_id=self._frame)
+        message.position = [
+            float(self.run.angles[k]),
+            *(float(turn[k]) for turn in self._turns.values()),
+        ]
+        return message
+
+    def contact_states(self, stamp: Any, k: int, contacts: Contacts) -> ContactStates:
+        """A contact for each pair of bones that ever carries load."""
+        message = ContactStates(header=Header(stamp=stamp, frame_id=self._frame))
+        names = self.run.wrist.names
+        for i, j in self._pairs:
+            rows = np.flatnonzero((contacts.body_i == i) & (contacts.body_j == j))
+            point = ContactPoint(name=f"{names[i]}/{names[j]}", link_name=names[i])
+            point.surface, point.mode = names[j], ContactPoint.OPEN
+            if len(rows):
+                normal = contacts.normal[rows].mean(axis=0)
+                normal /= max(float(np.linalg.norm(normal)), 1e-12)
+                point.mode = ContactPoint.SLIDING
+                point.gap = -float(contacts.depth[rows].max())
+                set_vector(point.position, contacts.point[rows].mean(axis=0))
+                set_vector(point.normal, normal)
+                assert self.run.loads is not None  # pairs are from it
+                set_vector(point.force, float(self.run.loads[k, i, j]) * normal)
+            else:
+                point.gap = TOUCHING_GAP
+            message.points.append(point)
+        return message
+
+    def markers(self, k: int, contacts: Contacts) -> MarkerArray:
+        """Ligaments by their tension, contact points, names of the free bones."""
+        run = self.run
+        header = Header(frame_id=self._frame)
+        made = []
+        if len(run.wrist.ligaments):
+            ties = _marker(header, "ligaments", 0)
+            ties.type, ties.scale.x = Marker.LINE_LIST, _TIE
+            one, other = run.wrist.ligaments.ends(run.moving(k))
+            ties.points = _points(np.stack([one, other], axis=1).reshape(-1, 3))
+            colours = tension_colours(run.tensions[k], self._scale)
+            ties.colors = [_colour(c) for c in colours for _ in range(2)]
+            made.append(ties)
+        spots = _marker(header, "contacts", 0)
+        spots.type, spots.color = Marker.SPHERE_LIST, _colour(np.array(CONTACT))
+        spots.scale.x = spots.scale.y = spots.scale.z = _SPOT
+        spots.points = _points(contacts.point)
+        if not contacts.count:
+            spots.action = Marker.DELETE
+        made.append(spots)
+        for n, bone in enumerate(run.wrist.bones):
+            if bone.role == "free":
+                word = _marker(header, "names", n)
+                word.type, word.text = Marker.TEXT_VIEW_FACING, bone.name
+                word.scale.z, word.color = _LETTER, _colour(np.ones(3))
+                set_vector(word.pose.position, run.x[k, n])
+                made.append(word)
+        return MarkerArray(markers=made)
+
+
+def _marker(header: Header, space: str, number: int) -> Marker:
+    marker = Marker(header=header, ns=space, id=number, action=Marker.ADD)
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def _points(places: np.ndarray) -> list[Point]:
+    return [Point(x=x, y=y, z=z) for x, y, z in np.asarray(places, float).tolist()]
+
+
+def _colour(colour: np.ndarray) -> ColorRGBA:
+    red, green, blue = (float(c) for c in colour)
+    return ColorRGBA(r=red, g=green, b=blue, a=1.0)
+
+
+class CancelledError(HumansError):
+    """The node ends before the motion is computed."""
+
+
+class MotionWorker:
+    """Computes a motion, or reads one.
+
+    Args:
+        setup: of the motion.
+        file: of a stored one, which is read instead; None: it is computed.
+
+    Attributes:
+        share: how much is done, 0 to 1.
+        rest: its bones at rest, as soon as they are there.
+        run: the motion, once it is there.
+        error: what went wrong.
+    """
+
+    def __init__(self, setup: WristSetup, file: Path | None) -> None:
+        """Begin."""
+        self._setup, self._file = setup, file
+        self._stop = threading.Event()
+        self.share = 0.0
+        self.rest: WristRun | None = None
+        self.run: WristRun | None = None
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """End after the step that is under way."""
+        self._stop.set()
+
+    def _work(self) -> None:
+        try:
+            if self._file is not None:
+                self.run = load_wrist_run(self._file)
+            else:
+                wrist = self._setup.wrist()
+                self.rest = resting_run(wrist, self._setup.motion)
+                self.run = self._setup.run(self._watch, wrist=wrist)
+        except Exception as error:  # reported on /diagnostics, whatever it is
+            self.error = error
+
+    def _watch(self, done: int, total: int) -> None:
+        if self._stop.is_set():
+            raise CancelledError("the node ends")
+        self.share = done / max(total, 1)
+
+
+class ModelWorker:
+    """Builds a ball model and calls back.
+
+    Args:
+        source: a mesh, or with a link a URDF.
+        target: file of the model.
+        spacing: edge of a voxel [m].
+        link: of the URDF, or empty.
+        done: called in the thread, with the model or what went wrong.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        target: Path,
+        spacing: float,
+        link: str,
+        done: Callable[[BuiltModel | Exception], None],
+    ) -> None:
+        """Begin."""
+
+        def work() -> None:
+            outcome: BuiltModel | Exception
+            try:
+                outcome = build_ball_model(source, spacing, link=link, reduced=True)
+                outcome.model.save(target)
+            except Exception as error:  # reported to whoever asked
+                outcome = error
+            done(outcome)
+
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+
+
+class BallModelService:
+    """Answers ``~/make_ball_model``: of the files that ``ball_model.*`` name.
+
+    Files are below ``request_folder`` only, meshes that a URDF names among them.
+
+    Args:
+        node: the server.
+        given: its parameters.
+    """
+
+    def __init__(self, node: Node, given: Parameters) -> None:
+        """Declare parameters and serve."""
+        self._folder, self._logger = given.request_folder(), node.get_logger()
+        text = given.changeable_text
+        self._file = text("ball_model.file", "", "a mesh, or with a link a URDF")
+        self._link = text("ball_model.link", "", "of the URDF: its collision mesh")
+        self._output = text("ball_model.output", "", "of the model; empty: beside it")
+        self._spacing = given.changeable_number(
+            "ball_model.spacing", 5e-4, "edge of a voxel [m]", self._space, *SPACING
+        )
+        self._worker: ModelWorker | None = None
+        self._reply: Reply | None = None
+        self._outcome: BuiltModel | Exception | None = None
+        self._target = Path()
+        create_deferred_service(node, Trigger, "~/make_ball_model", self._on_request)
+
+    def _space(self, spacing: float) -> None:
+        self._spacing = spacing
+
+    def _on_request(self, _: Any, reply: Reply) -> None:
+        try:
+            if self._reply is not None:
+                raise ParameterError("a model is being made: ask again later")
+            self._begin()
+        except HumansError as error:
+            reply.message.success, reply.message.message = False, str(error)
+            reply.send()
+            return
+        self._reply = reply
+
+    def _begin(self) -> None:
+        name, link = self._file(), self._link()
+        if not name:
+            raise ParameterError("set the parameter ball_model.file first")
+        source = self._folder.path(name)
+        if link:  # the mesh that a description names may not be elsewhere, either
+            self._folder.path(str(collision_mesh(source, link)[0].resolve()))
+        usual = f"{link}.npz" if link else str(Path(name).with_suffix(".npz"))
+        self._target = self._folder.path(self._output() or usual)
+        check_output_file(self._target, (".npz",))
+        self._outcome = None
+        self._worker = ModelWorker(
+            source, self._target, self._spacing, link, self._finished
+        )
+
+    def _finished(self, outcome: BuiltModel | Exception) -> None:
+        self._outcome = outcome
+
+    def answer(self) -> None:
+        """Answer whoever asked, once the model is there; the node calls it."""
+        if self._reply is None or self._outcome is None:
+            return
+        outcome, message = self._outcome, self._reply.message
+        if isinstance(outcome, BuiltModel):
+            message.success = True
+            notes = "".join(f"; {line}" for line in outcome.repairs)
+            message.message = (
+                f"{self._target.name}: {len(outcome.model)} balls, "
+                f"{1e3 * outcome.error.rms:.3f} mm rms from the mesh{notes}"
+            )
+        else:
+            message.success, message.message = False, str(outcome)
+            if not isinstance(outcome, HumansError):
+                self._logger.error(f"no ball model: {outcome!r}")
+        self._reply.send()
+        self._reply = None
+
+
+_DEPTH = 10
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Times of a run, for its playback."""
+
+    times: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+class Anatomy(ProcessNode):
+    """Computes a motion of a wrist, and plays it."""
+
+    def __init__(self, name: str = "anatomy", **options: Any) -> None:
+        """Read the parameters; what is wrong is known before anything is computed."""
+        super().__init__(name, **options)
+        given = Parameters(self)
+        setup = self._setup(given)
+        file = given.path("file", "a stored motion .npz; empty: it is computed")
+        self._factor = given.number("rate", 1.0, "speed over real time", *FACTORS)
+        self._loop = given.flag("loop", True, "begin again at the end")
+        period = 1.0 / given.number("publish_rate", 30.0, "samples [Hz]", 1.0, 200.0)
+        self._frame = given.text("frame_id", "wrist", "frame of the wrist")
+        self._prefix = given.text("frame_prefix", "", "before names of bones' frames")
+        self._models = BallModelService(self, given)
+        self._status = StatusTopic(self, "wrist", setup.bones)
+        self._tf = self.create_publisher(TFMessage, "/tf", 100)
+        self._bones = self.create_publisher(MarkerArray, "bones", latched())
+        self._markers = self.create_publisher(MarkerArray, "wrist_markers", _DEPTH)
+        self._ligaments = self.create_publisher(JointState, "ligaments", _DEPTH)
+        self._turns = self.create_publisher(JointState, "bone_turns", _DEPTH)
+        self._contacts = self.create_publisher(ContactStates, "bone_contacts", _DEPTH)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(Trigger, "~/restart", self._on_restart)
+        self._messages: SampleMessages | None = None
+        self._playback: Playback | None = None
+        self._row, self._paused = 0, False
+        self._worker = MotionWorker(setup, file)
+        self.create_timer(period, self._tick)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.get_logger().info(f"{setup.motion.kind} of '{setup.bones}'")
+
+    def _setup(self, given: Parameters) -> WristSetup:
+        kinds, usual = tuple(AXES), HandMotion()
+        motion = HandMotion(
+            given.choice("motion", usual.kind, "of the hand", kinds),
+            math.radians(given.number("angle", 30.0, "of the hand [deg]", 0.0, 90.0)),
+            given.number("duration", usual.duration, "of the motion [s]", 0.01, 60.0),
+            given.number("settling", usual.settling, "before it [s]", 0.0, 10.0),
+            given.number("holding", usual.holding, "after it [s]", 0.0, 10.0),
+        )
+        law = StepNumbers()
+        return WristSetup(
+            given.text("wrist", "wrist", "the synthetic one, or a YAML file"),
+            motion,
+            given.number("step", 0.02, "of the simulation [s]", 1e-4, 0.05),
+            given.number("resolution", 1e-3, "edge of a voxel [m]", *SPACING),
+            StepNumbers(
+                given.number("friction", law.friction, "of cartilage", 0.0, 2.0),
+                given.number("viscosity", law.viscosity, "of bones [1/s]", 0.0, 1e3),
+            ),
+            given.texts("cut", "ligaments that are cut"),
+            given.choice("method", "complementarity", "of contact", tuple(METHODS)),
+        )
+
+    @property
+    def _now(self) -> int:
+        return int(self.get_clock().now().nanoseconds)
+
+    def _tick(self) -> None:
+        self._models.answer()
+        worker = self._worker
+        if self._messages is None and worker.rest is not None:
+            self._begin(worker.rest)
+        if self._playback is None and worker.run is not None:
+            self._begin(worker.run)
+            self._playback = Playback(_Samples(worker.run.t), self._factor, self._loop)
+            self._playback.restart(self._now)
+            self._playback.pause(self._paused, self._now)
+        if self._playback is not None:
+            for due in self._playback.due(self._now):
+                self._row = due.row  # those between two publications are passed over
+        self._publish()
+
+    def _begin(self, run: WristRun) -> None:
+        if self._messages is None:
+            self._bones.publish(bone_markers(run.wrist, self._prefix))
+        self._messages, self._row = SampleMessages(run, self._frame, self._prefix), 0
+
+    def _publish(self) -> None:
+        messages, k = self._messages, self._row
+        if messages is None:
+            return
+        stamp, contacts = self.get_clock().now().to_msg(), messages.contacts(k)
+        self._tf.publish(TFMessage(transforms=messages.transforms(stamp, k)))
+        self._ligaments.publish(messages.ligaments(stamp, k))
+        self._turns.publish(messages.turns(stamp, k))
+        self._contacts.publish(messages.contact_states(stamp, k, contacts))
+        self._markers.publish(messages.markers(k, contacts))
+
+    def _on_pause(self, request: Any, response: Any) -> Any:
+        self._paused = bool(request.data)
+        if self._playback is not None:
+            self._playback.pause(self._paused, self._now)
+        response.success, response.message = True, self._state
+        return response
+
+    def _on_restart(self, _: Any, response: Any) -> Any:
+        response.success = self._playback is not None
+        if self._playback is not None:
+            self._playback.restart(self._now)
+        response.message = self._state
+        return response
+
+    @property
+    def _state(self) -> str:
+        if self._playback is not None:
+            return self._playback.state
+        return f"computing, {self._worker.share:.0%}"
+
+    def _diagnose(self) -> None:
+        error, run = self._worker.error, self._worker.run
+        values: dict[str, str] = {}
+        warning = ""
+        if run is not None:
+            k = self._row
+            checked = run.check()
+            failed = [finding.name for finding in checked.failed]
+            warning = f"not right: {', '.join(failed)}" if failed else ""
+            values = {
+                "time [s]": f"{run.t[k]:.9g}",
+                "hand [deg]": f"{math.degrees(run.angles[k]):.6g}",
+                "overlap [m]": f"{max(float(run.depths[k]), 0.0):.6g}",
+                "balls in contact": f"{float(run.touching[k].max()):.6g}",
+                "deep contacts": f"{float(run.deep[k]):.6g}",
+                "friction over normal force": f"{float(run.friction[k]):.6g}",
+                "greatest tension [N]": f"{run.tensions[k].max(initial=0.0):.6g}",
+                "unsettled steps": str(run.unsettled),
+                "computed in [s]": f"{run.wall:.3g}",
+                **{finding.name: finding.word for finding in checked.findings},
+            }
+        self._status.publish(self._state, str(error) if error else "", warning, values)
+
+    def close(self) -> None:
+        """End the computation."""
+        self._worker.cancel()

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topics of the node ``walk``: plans, reports, status and diagnostics."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import Point, Pose
+from humans_msgs.msg import WalkStatus
+from rclpy.node import Node
+from std_msgs.msg import ColorRGBA, Header
+from visualization_msgs.msg import Marker, MarkerArray
+
+from humans_sim.control.trajectories.trajectory import ContactPhase
+from humans_sim.control.walking import PatternPoint, WalkCommand
+from humans_sim.control.walking.com_estimator import (
+    BodyCentre,
+    PlanPlacement,
+    body_centre,
+    support_margin,
+)
+from humans_sim.control.walking.footsteps import Side, SolePair
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.nodes.common.conversions import (
+    duration_of,
+    set_rotation,
+    set_vector,
+    time_of,
+)
+from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.walk.reports import BaseSample, WalkTick
+
+_SUPPORT = {
+    ContactPhase.LEFT_FOOT: WalkStatus.LEFT_SUPPORT,
+    ContactPhase.RIGHT_FOOT: WalkStatus.RIGHT_SUPPORT,
+    ContactPhase.DOUBLE: WalkStatus.DOUBLE_SUPPORT,
+}
+_LEFT, _RIGHT = (0.12, 0.47, 0.71), (0.84, 0.15, 0.16)
+_COM, _ZMP, _PLANNED = (0.58, 0.40, 0.74), (1.0, 0.50, 0.05), (0.17, 0.63, 0.17)
+_LINE, _BALL = 0.012, 0.06
+"""Width of lines and size of balls, relative to the height of the centre of mass."""
+_OVER = 0.001
+"""Drawings lie so far above the floor [m]."""
+
+
+def pose_message(pose: pin.SE3) -> Pose:
+    """Pose message."""
+    message, values = Pose(), pin.SE3ToXYZQUAT(pose)
+    set_vector(message.position, values[:3])
+    set_rotation(message.orientation, values[3:])
+    return message
+
+
+def walk_status(
+    header: Header,
+    command: WalkCommand,
+    placement: PlanPlacement,
+    centre: BodyCentre | None,
+    solve_time: float,
+    text: str,
+) -> WalkStatus:
+    """WalkStatus message.
+
+    Args:
+        header: time of the tick, and frame of the base's pose.
+        command: of the tick.
+        placement: of the plan in that frame.
+        centre: of mass; that of the plan where it is not known.
+        solve_time: wall time of the tick [s].
+        text: what limits or stops the walk.
+    """
+    plan, message = command.plan, WalkStatus(header=header, message=text)
+    message.phase = WalkStatus.FALLEN if command.fallen else int(plan.phase)
+    message.support = _SUPPORT.get(plan.support, WalkStatus.NO_SUPPORT)
+    message.steps = plan.steps
+    if math.isfinite(plan.next_change):
+        message.time_to_next_support = duration_of(max(plan.next_change, 0.0))
+    velocity = message.commanded_velocity
+    velocity.linear.x, velocity.linear.y = plan.velocity.vx, plan.velocity.vy
+    velocity.angular.z = plan.velocity.wz
+    if centre is None:
+        turn = placement.pose.rotation
+        centre = BodyCentre(placement.point(plan.com), turn @ plan.com_velocity)
+    set_vector(message.center_of_mass, centre.position)
+    set_vector(message.center_of_mass_velocity, centre.velocity)
+    set_vector(message.zero_moment_point, placement.point(command.zmp))
+    set_vector(message.zero_moment_point_reference, placement.point(plan.zmp))
+    message.support_margin = support_margin(plan, command.zmp)
+    message.solve_time = duration_of(solve_time)
+    return message
+
+
+class WalkMarkers:
+    """Drawings of a plan for RViz and the like.
+
+    Args:
+        soles: outlines of the soles in their own frames, by side (n, 2) [m].
+        size: height of the centre of mass [m].
+    """
+
+    def __init__(self, soles: dict[Side, np.ndarray], size: float) -> None:
+        """Keep the shapes."""
+        self._outlines = {
+            side: np.column_stack([corners, np.full(len(corners), _OVER)])
+            for side, corners in soles.items()
+        }
+        self._line, self._ball = _LINE * size, _BALL * size
+
+    def footsteps(
+        self, header: Header, plan: PatternPoint, placement: PlanPlacement
+    ) -> MarkerArray:
+        """Outlines of the steps under way and planned; older drawings are removed."""
+        drawn = [Marker(header=header, action=Marker.DELETEALL)]
+        for k, step in enumerate(plan.footsteps):
+            pose = placement.pose * step.place.pose()
+            colour = _LEFT if step.side is Side.LEFT else _RIGHT
+            corners = [pose.act(corner) for corner in self._outlines[step.side]]
+            drawn.append(self._outline(header, "footsteps", k, corners, colour))
+        return MarkerArray(markers=drawn)
+
+    def balance(self, header: Header, status: WalkStatus, corners: Any) -> MarkerArray:
+        """Centre of mass, zero-moment points and the edge of the support.
+
+        Args:
+            header: of the drawings.
+            status: of the same time.
+            corners: of the support, in the header's frame (n, 3) [m].
+        """
+        com, below = status.center_of_mass, Point()
+        below.x, below.y = com.x, com.y
+        below.z = float(corners[0][2])
+        places = (
+            ("com", com, _COM),
+            ("com_on_floor", below, _COM),
+            ("zmp", status.zero_moment_point, _ZMP),
+            ("zmp_planned", status.zero_moment_point_reference, _PLANNED),
+        )
+        drawn = [self._dot(header, *place) for place in places]
+        drawn.append(self._outline(header, "support", 0, corners, _PLANNED))
+        return MarkerArray(markers=drawn)
+
+    def _dot(
+        self, header: Header, name: str, place: Point, colour: tuple[float, ...]
+    ) -> Marker:
+        marker = Marker(header=header, ns=name, type=Marker.SPHERE)
+        if math.isnan(place.x):
+            marker.action = Marker.DELETE
+            return marker
+        marker.pose.position, marker.color = place, _colour(colour)
+        set_vector(marker.scale, np.full(3, self._ball))
+        return marker
+
+    def _outline(
+        self,
+        header: Header,
+        name: str,
+        number: int,
+        corners: Any,
+        colour: tuple[float, ...],
+    ) -> Marker:
+        marker = Marker(header=header, ns=name, id=number, type=Marker.LINE_STRIP)
+        marker.color, marker.scale.x = _colour(colour), self._line
+        for corner in [*corners, corners[0]]:
+            x, y, z = (float(value) for value in corner)
+            marker.points.append(Point(x=x, y=y, z=z))
+        return marker
+
+
+def _colour(values: tuple[float, ...]) -> ColorRGBA:
+    red, green, blue = values
+    return ColorRGBA(r=red, g=green, b=blue, a=1.0)
+
+
+_STATUS_DEPTH, _DRAWINGS = 100, 10
+"""Messages kept for a slow listener."""
+
+
+class StatusTopics:
+    """Publishes ticks.
+
+    Args:
+        node: whose topics they are.
+        walking: how it walks.
+        drawing_period: between two drawings [s].
+
+    Attributes:
+        placement: of the plan where the robot really is.
+    """
+
+    def __init__(
+        self, node: ModelNode, walking: WalkSettings, drawing_period: float
+    ) -> None:
+        """Make the topics."""
+        self._model, self._period = node.model, drawing_period
+        self.placement = PlanPlacement(node.model, walking)
+        corners = SolePair.of_model(node.model, walking).corners
+        self._markers = WalkMarkers(dict(corners), walking.com_height)
+        make = node.create_publisher
+        self._status = make(WalkStatus, "walk_status", _STATUS_DEPTH)
+        self._footsteps = make(MarkerArray, "footsteps", _DRAWINGS)
+        self._drawings = make(MarkerArray, "walk_markers", _DRAWINGS)
+        self._drawn = -math.inf
+
+    def begin(self) -> None:
+        """The time begins anew."""
+        self.placement.reset()
+        self._drawn = -math.inf
+
+    def publish(
+        self, tick: WalkTick, seen: BaseSample | None, frame: str
+    ) -> tuple[WalkStatus, pin.SE3 | None]:
+        """Publish what a tick was.
+
+        Args:
+            tick: the tick.
+            seen: where the base was then, if that is known.
+            frame: of what is published where it is not.
+
+        Returns:
+            The status, and the place of base_footprint, if that is known.
+        """
+        command, centre, place = tick.command, None, None
+        header = Header(
+            frame_id=frame if seen is None else seen.frame, stamp=time_of(tick.stamp)
+        )
+        if seen is not None:
+            q = np.concatenate([seen.base, tick.joints])
+            v = np.concatenate([seen.twist, tick.speeds])
+            self.placement.see(command.plan, q)
+            centre = body_centre(self._model, q, v)
+            place = self._model.base_footprint(q)
+        status = walk_status(
+            header, command, self.placement, centre, tick.spent, tick.text
+        )
+        if tick.lies:
+            status.phase = WalkStatus.FALLEN
+        self._status.publish(status)
+        if tick.t >= self._drawn + self._period:
+            self._drawn = tick.t
+            self._draw(header, command, status)
+        return status, place
+
+    def _draw(self, header: Header, command: WalkCommand, status: WalkStatus) -> None:
+        plan, placement = command.plan, self.placement
+        if self._footsteps.get_subscription_count():
+            self._footsteps.publish(self._markers.footsteps(header, plan, placement))
+        if self._drawings.get_subscription_count():
+            corners = [placement.point(np.append(c, 0.0)) for c in plan.support_polygon]
+            self._drawings.publish(self._markers.balance(header, status, corners))
+
+
+class WalkDiagnostics:
+    """Counts what comes in and what goes wrong, and reports it.
+
+    Attributes:
+        ticks: states answered.
+        blind: those of them without the other sensors.
+        starts: how often the walk began anew.
+        refused: commands and measurements that were not taken.
+    """
+
+    def __init__(self, node: Node, model: str) -> None:
+        """Publish for a node.
+
+        Args:
+            node: it walks.
+            model: name of what walks.
+        """
+        self._status = StatusTopic(node, "walk", model)
+        self.ticks = self.blind = self.starts = self.refused = 0
+        self._refusal, self._reported_refused = "", 0
+        self._spent, self._longest = 0.0, 0.0
+        self._reported_ticks = 0
+
+    def refuse(self, reason: str) -> None:
+        """Count a message that is not taken."""
+        self.refused += 1
+        self._refusal = reason
+
+    def spend(self, seconds: float) -> None:
+        """Count the wall time of a tick."""
+        self.ticks += 1
+        self._spent += seconds
+        self._longest = max(self._longest, seconds)
+
+    def publish(self, state: str, failure: str, warning: str, t: float) -> None:
+        """Report how it is.
+
+        Args:
+            state: one word or a few.
+            failure: why it does not continue, empty while it does.
+            warning: what is wrong besides, empty where nothing is.
+            t: time of the last tick [s].
+        """
+        ticks = self.ticks - self._reported_ticks
+        if self.refused > self._reported_refused and not warning:
+            warning = f"messages were refused: {self._refusal}"
+        values = {
+            "time [s]": f"{t:.9g}",
+            "ticks": str(self.ticks),
+            "blind_ticks": str(self.blind),
+            "starts": str(self.starts),
+            "mean_tick [ms]": f"{1e3 * self._spent / max(ticks, 1):.3g}",
+            "longest_tick [ms]": f"{1e3 * self._longest:.3g}",
+            "refused_messages": str(self.refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, failure, warning, values)
+        self._reported_refused, self._reported_ticks = self.refused, self.ticks
+        self._spent = self._longest = 0.0

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reconstruction as files of others: MCAP, tables of angles and forces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from humans_sim.core.files import atomic_stream, write_atomically
+from humans_sim.models.conventions import HUMANS
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.results.ros_files import (
+    WORLD,
+    RosTopics,
+    RosWriter,
+    base_transform,
+    head,
+    nanoseconds,
+    schema,
+    stamp_of,
+    xyz,
+)
+
+_TOPICS = {
+    "/joint_states": "sensor_msgs/JointState",
+    "/tf": "tf2_msgs/TFMessage",
+    "/markers": "humans_msgs/MarkerFrame",
+    "/reconstruction_quality": "humans_msgs/ReconstructionQuality",
+}
+
+
+def write_mcap(
+    result: Reconstruction, path: Path | str, scene: RosTopics | None = None
+) -> Path:
+    """Write a reconstruction for rosbag2, Foxglove and PlotJuggler.
+
+    ``/joint_states`` (sensor_msgs/msg/JointState)
+        Angles of the joints; a posture has no speeds and torques.
+    ``/tf`` (tf2_msgs/msg/TFMessage)
+        The base in the frame ``world``.
+    ``/markers`` (humans_msgs/msg/MarkerFrame)
+        The markers that the posture was found from.
+    ``/reconstruction_quality`` (humans_msgs/msg/ReconstructionQuality)
+        How well the posture explains them.
+
+    Messages are stamped with the times of the trial, rounded to 1 ns.
+
+    Args:
+        result: what was reconstructed.
+        path: the file; rosbag2 knows it by the ending ``.mcap``. It is written whole or
+            not at all.
+        scene: more topics, to see the person by, of
+            :func:`~humans_sim.view.run_topics.posture_topics`.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: a time is negative or too large for a ROS 2 stamp.
+    """
+    path = Path(path)
+    times = [nanoseconds(time) for time in result.t.tolist()]
+    source = result.trial.source
+    scene = RosTopics() if scene is None else scene
+    sampled = {topic: kind for topic, (kind, _) in scene.sampled.items()}
+    once = {topic: kind for topic, (kind, _) in scene.latched.items()}
+    with atomic_stream(path) as stream:
+        writer = RosWriter(stream)
+        about = {
+            "model": result.model.name,
+            "mode": result.mode,
+            "source": None if source is None else source.name,
+        }
+        writer.add_metadata(
+            "humans_sim", {name: json.dumps(value) for name, value in about.items()}
+        )
+        kinds = _TOPICS | sampled | once
+        known = {
+            kind: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
+            for kind in dict.fromkeys(kinds.values())
+        }
+        schemas = {topic: known[kind] for topic, kind in kinds.items()}
+        for topic in kinds:
+            writer.add_topic(topic, schemas[topic], topic in once)
+        for topic, (_, message) in scene.latched.items():
+            writer.put(topic, schemas[topic], message, times[0], 0)
+        for k, time in enumerate(times):
+            stamp = stamp_of(time)
+            found = _messages(result, k, stamp)
+            found |= {
+                topic: make(k, stamp) for topic, (_, make) in scene.sampled.items()
+            }
+            for topic, message in found.items():
+                writer.put(topic, schemas[topic], message, time, k)
+        writer.finish()
+    return path
+
+
+def _messages(
+    result: Reconstruction, k: int, stamp: Mapping[str, int]
+) -> dict[str, dict[str, Any]]:
+    """The messages of a frame, by topic."""
+    trial = result.trial
+    number = int(trial.frames[k])
+    cameras = trial.camera_residuals
+    used = (result.status[k] == MarkerStatus.USED) | (
+        result.status[k] == MarkerStatus.INTERPOLATED
+    )
+    distances = np.linalg.norm(result.differences[k][used], axis=1)
+    return {
+        "/joint_states": {
+            "header": head(stamp),
+            "name": list(result.model.joint_names),
+            "position": result.q[k, 7:].tolist(),
+            "velocity": [],
+            "effort": [],
+        },
+        "/tf": base_transform(result.q[k], stamp),
+        "/markers": {
+            "header": head(stamp, WORLD),
+            "frame_number": number,
+            "names": list(result.names),
+            "positions": [xyz(position) for position in trial.positions[k]],
+            "occluded": np.isnan(trial.positions[k]).any(axis=1).tolist(),
+            "residuals": [] if cameras is None else cameras[k].tolist(),
+        },
+        "/reconstruction_quality": {
+            "header": head(stamp, WORLD),
+            "frame_number": number,
+            "converged": bool(result.converged[k]),
+            "iterations": int(result.iterations[k]),
+            "solve_time": stamp_of(nanoseconds(float(result.solve_times[k]))),
+            "rms": float(np.sqrt(np.mean(distances**2))) if distances.size else np.nan,
+            "max_residual": float(distances.max()) if distances.size else np.nan,
+            "marker_names": list(result.names),
+            "marker_status": result.status[k].astype(np.uint8).tolist(),
+            "residuals": [xyz(difference) for difference in result.differences[k]],
+            "unobservable_joints": list(result.unobservable),
+            **_spread(result, k),
+        },
+    }
+
+
+def _spread(result: Reconstruction, k: int) -> dict[str, Any]:
+    """How sure the joints of a frame are."""
+    names = result.model.joint_names
+    std, hidden = result.std, result.bridged
+    return {
+        "joint_names": [] if std is None else list(names),
+        "joint_std": [] if std is None else std[k, 6:].astype(float).tolist(),
+        "hidden_joints": []
+        if hidden is None
+        else [names[j] for j in np.flatnonzero(hidden[k])],
+        "marker_noise": result.noise,
+    }
+
+
+def write_angles_csv(
+    result: Reconstruction, path: Path | str, convention: str | Path = HUMANS
+) -> Path:
+    """Write a line of names, then one a sample: time [s], angles [degrees].
+
+    The position of the base is in metres, on the axes x forward, y up, z right.
+
+    Args:
+        result: what was reconstructed.
+        path: the file; written whole or not at all.
+        convention: name of a convention, or the path of one's own.
+
+    Returns:
+        The path.
+    """
+    path = Path(path)
+    angles = result.angles(convention)
+    values = np.column_stack([result.t, angles.in_degrees()])
+    lines = [",".join(["time", *angles.names])]
+    lines += [",".join(map(repr, row)) for row in values.tolist()]
+    write_atomically(path, "\n".join(lines) + "\n")
+    return path
+
+
+GROUND = ("ground_fx", "ground_fy", "ground_fz", "ground_mx", "ground_my", "ground_mz")
+"""Columns of the ground's force and moment [N, N m]."""
+
+
+class Forces(Protocol):
+    """What inverse dynamics say of a motion."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times (n,) [s]."""
+
+    @property
+    def torques(self) -> np.ndarray:
+        """Of the joints (n, joints) [N m]."""
+
+    @property
+    def ground(self) -> np.ndarray | None:
+        """Force and moment of the ground (n, 6) [N, N m]; None where unknown."""
+
+
+def write_forces_csv(
+    forces: Forces,
+    joints: Sequence[str],
+    path: Path | str,
+    columns: Mapping[str, np.ndarray] | None = None,
+) -> Path:
+    """Write a line of names, then one a sample: time [s], torques, the ground.
+
+    Args:
+        forces: what inverse dynamics say.
+        joints: names of the joints.
+        path: the file; written whole or not at all.
+        columns: what follows, by name (n,) each.
+
+    Returns:
+        The path.
+    """
+    path = Path(path)
+    names = ["time", *joints]
+    values = [forces.t[:, None], forces.torques]
+    if forces.ground is not None:
+        names += GROUND
+        values.append(forces.ground)
+    for name, column in (columns or {}).items():
+        names.append(name)
+        values.append(column[:, None])
+    lines = [",".join(names)]
+    lines += [",".join(map(repr, row)) for row in np.hstack(values).tolist()]
+    write_atomically(path, "\n".join(lines) + "\n")
+    return path
