@@ -46,7 +46,7 @@ def make_work(seeds: str, seed: int) -> Work:
     from fuzz_command_lines import QUICK, Lines, commands
     from typer.testing import CliRunner
 
-    from humans_sim.cli.main import app
+    from humans_sim.cli.commands import app
     from humans_sim.core.errors import HumansError
 
     lines, runner = Lines(commands(app), Path(seeds)), CliRunner()
@@ -85,7 +85,7 @@ def as_process(seeds: str, seed: int, case: int) -> tuple[str, str]:
     """One command line as a process of its own."""
     from fuzz_command_lines import Lines, commands
 
-    from humans_sim.cli.main import app
+    from humans_sim.cli.commands import app
 
     lines = Lines(commands(app), Path(seeds))
     chance = random.Random(f"{seed} process {case}")

@@ -299,7 +299,7 @@ class GraphFuzzer:
                 not reporting
                 or any((self.refused(name) or 0) > start[name] for name in reporting)
             ),
-            5.0,
+            PATIENCE / 6,
         )
         if not counted:
             self.findings.uncounted.append(f"{topic} ({', '.join(sorted(reporting))})")

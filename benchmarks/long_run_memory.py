@@ -66,7 +66,7 @@ def _ball(samples: int, path: Path | None) -> int:
 
 def command(folder: Path, samples: int) -> int:
     """The command line's way."""
-    from humans_sim.cli.main import run_app
+    from humans_sim.cli.commands import run_app
 
     scenario, path = folder / "ball.yaml", folder / "command.npz"
     end = (samples - 1) * PERIOD

@@ -62,7 +62,7 @@ def library(source: Path, folder: Path) -> int:
 
 def command(source: Path, folder: Path) -> int:
     """The command line, in this process."""
-    from humans_sim.cli.main import run_app
+    from humans_sim.cli.commands import run_app
 
     given = ["reconstruct", str(source), "--marker-set", SET, "--workers", "0"]
     with (folder / "printed").open("w") as file, contextlib.redirect_stdout(file):

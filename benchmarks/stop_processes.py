@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from humans_sim.applications.graphs import Graph, graph_names, read_graph
-from humans_sim.nodes.common.shared_memory import dead_segments
+from humans_sim.nodes.common.process_end import dead_segments
 
 DELAYS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 """How long processes run before they are stopped, up to half as long more [s]."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every typed error of the library: what can go wrong, by name."""
 
-from humans_sim.core.stub_names import stub_names
+from humans_sim.core.lazy_names import stub_names
 
 __getattr__, __dir__, __all__ = stub_names(__name__, __file__)

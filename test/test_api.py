@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import humans_sim as hs
-from humans_sim.core.stub_names import read_stub
+from humans_sim.core.lazy_names import read_stub
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "humans_sim"
@@ -89,5 +89,5 @@ def test_import_loads_nothing_large() -> None:
     code = "import sys, humans_sim as hs; dir(hs); print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True)
     loaded = set(result.stdout.decode().split())
-    assert "humans_sim.core.stub_names" in loaded
+    assert "humans_sim.core.lazy_names" in loaded
     assert not loaded & {"numpy", "pinocchio", "numba", "scipy", "matplotlib"}

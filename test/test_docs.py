@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.models import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]

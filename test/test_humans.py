@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 import humans_sim as hs
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "humans.md"

@@ -22,7 +22,7 @@ import humans_sim as hs
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.cli.main import run_app
+from humans_sim.cli.commands import run_app
 from humans_sim.core.errors import HumansError
 from humans_sim.core.yaml_file import read_yaml
 from humans_sim.dynamics import problems

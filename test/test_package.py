@@ -176,7 +176,8 @@ def test_nodes_are_executables() -> None:
     for name in programs:
         assert os.access(ROOT / "scripts" / name, os.X_OK)
         folder = LIBRARY / "nodes" / name
-        file = folder / "node.py" if folder.is_dir() else folder.with_suffix(".py")
+        inner = folder / "node.py"
+        file = inner if inner.is_file() else folder.with_suffix(".py")
         text = file.read_text()
         assert f"\nclass {name.title().replace('_', '')}(" in text
 

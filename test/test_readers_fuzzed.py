@@ -29,7 +29,7 @@ from fuzz_workers import (
 )
 from typer.testing import CliRunner
 
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.core.errors import HumansError
 
 CHEAP = 240

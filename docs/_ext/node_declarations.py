@@ -289,7 +289,7 @@ def nodes_of(folder: Path) -> dict[str, Declarations]:
     for name in scripts:
         inner = folder / name
         files = [inner.with_suffix(".py")]
-        if inner.is_dir():
+        if (inner / "node.py").is_file():
             rest = sorted(inner.glob("*.py"))
             files = [inner / "node.py", *rest]
         found[name] = _read(_with_used(folder, files))

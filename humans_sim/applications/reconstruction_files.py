@@ -23,7 +23,7 @@ from humans_sim.analysis.force_comparison import (
 )
 from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.registry import registered
+from humans_sim.core.lazy_names import registered
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
 from humans_sim.observation.markers.marker_set import MarkerSet

@@ -22,8 +22,8 @@ import pinocchio as pin
 
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import MALFORMED_CONTENT, ParameterError, RunFileError
+from humans_sim.core.lazy_names import registered
 from humans_sim.core.npz_file import LARGEST_HEADER, read_npz, write_npz
-from humans_sim.core.registry import registered
 from humans_sim.results.event_states import (
     FILE_ARRAYS,
     NO_EVENT_STATES,

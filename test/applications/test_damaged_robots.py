@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from urdf_damage import KINDS, damage
 
 import humans_sim as hs
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.control.walking import WalkSettings
 
 SEEDS = 2

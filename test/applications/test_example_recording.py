@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.applications import example_recordings as example
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.observation.posture.humans_tables import read_rec_pos, read_rec_pos_bin
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.applications.person import UnknownPersonError
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.nodes.reconstruction.job import FileJob, FileWorker
 from humans_sim.observation.markers import PipelineSettings, prepare, write_trc
 from humans_sim.observation.markers.synthetic import synthetic_trial

@@ -36,7 +36,7 @@ from humans_sim.applications.retarget_simulation import (
     simulate_motion,
 )
 from humans_sim.applications.robot_draft import draft_robot
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.control.retargeting.retarget import Retargeting
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.kondo.emulation.emulator import Emulator

@@ -14,7 +14,7 @@ from small_wrists import write_own
 from typer.testing import CliRunner, Result
 
 from humans_sim.anatomy import load_ball_model
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 
 
 def typed(*words: object) -> Result:

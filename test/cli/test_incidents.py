@@ -7,7 +7,7 @@ import json
 
 from typer.testing import CliRunner
 
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 
 runner = CliRunner(env={"COLUMNS": "160", "NO_COLOR": "1"})
 WEAK = [

@@ -17,8 +17,8 @@ from unhurried import type_unhurried
 
 import humans_sim as hs
 from humans_sim.cli.anatomy import app as anatomy_app
+from humans_sim.cli.commands import app
 from humans_sim.cli.kondo.commands import app as kondo_app
-from humans_sim.cli.main import app
 from humans_sim.cli.marker_sets import app as set_app
 from humans_sim.cli.output import plain
 from humans_sim.kondo.emulation.emulator import Emulator

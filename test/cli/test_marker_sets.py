@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import humans_sim as hs
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.observation.markers import write_trc
 from humans_sim.observation.markers.synthetic import synthetic_trial
 

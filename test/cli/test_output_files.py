@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from largest_file import largest_file
 
-from humans_sim.cli.main import run_app
+from humans_sim.cli.commands import run_app
 from humans_sim.cli.output import described_os_errors
 from humans_sim.core.errors import FileWriteError
 

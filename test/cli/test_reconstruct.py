@@ -13,7 +13,7 @@ from recordings import swaying, tags_of, write_recordings
 from typer.testing import CliRunner, Result
 
 import humans_sim as hs
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.observation.markers import write_trc
 
 Run = Callable[..., Result]

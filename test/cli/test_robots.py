@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.actuation.servo_set import ServoSet
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 
 runner = CliRunner()
 

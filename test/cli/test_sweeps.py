@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.applications.batch.sweeps import RunOutcome, run_sweep
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.cli.sweeps import _pace
 from humans_sim.core.resources import resource
 

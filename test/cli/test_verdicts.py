@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.cli.main import run_app
+from humans_sim.cli.commands import run_app
 from humans_sim.observation.markers import write_trc
 from humans_sim.observation.markers.synthetic import synthetic_trial
 

@@ -52,7 +52,8 @@ def core(tmp_path: Path) -> Path:
     folder = tmp_path / PACKAGE.name / "core"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE / "core", folder, ignore=ignored)
-    shutil.copy(PACKAGE / "__init__.py", folder.parent)
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(PACKAGE / name, folder.parent)
     (folder / "constant.py").write_text(CONSTANT)
     (folder / "callee.py").write_text(CALLEE)
     (folder / "caller.py").write_text(CALLER)

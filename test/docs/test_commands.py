@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from humans_sim.applications.batch.variations import parse_settings
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.core.errors import HumansError
 
 ROOT = Path(__file__).resolve().parents[2]

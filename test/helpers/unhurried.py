@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from typer.testing import CliRunner, Result
 
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 
 BUSY = ("was kept from its line", "were heard in time", "no command came for")
 """What the driver says of a machine that is late, not of a fault."""

@@ -171,8 +171,8 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
         import numpy as np
         import humans_sim as hs
         from humans_sim.dynamics import problems
-        from humans_sim.results import run_stream
-        run_stream._BLOCK = 16
+        from humans_sim.dynamics import recording
+        recording._BLOCK = 16
         ball = hs.Simulation(problems.bouncing_ball(0.5))
         ball.run(np.array([0.2]), t_end=2.0)  # compiled kernels are kept
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -200,8 +200,8 @@ def test_a_run_that_is_killed(tmp_path: Path) -> None:
         import numpy as np
         import humans_sim as hs
         from humans_sim.dynamics import problems
-        from humans_sim.results import run_stream
-        run_stream._BLOCK = 16
+        from humans_sim.dynamics import recording
+        recording._BLOCK = 16
         def watch(done, count):
             if done == 100:
                 print("on the way", flush=True)

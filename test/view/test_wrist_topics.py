@@ -15,7 +15,7 @@ from small_wrists import small_run
 from typer.testing import CliRunner
 
 from humans_sim.anatomy import WristRun
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.view.wrist_topics import write_wrist_mcap
 
 with warnings.catch_warnings():

@@ -33,7 +33,7 @@ from humans_sim.applications.batch.sweeps import (
     table_rows,
 )
 from humans_sim.applications.batch.variations import Variation, varied_scenario
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 
 BOUNCE = """title: A ball bounces
 problem: bouncing_ball

@@ -21,7 +21,7 @@ from humans_sim.contact.joint.surface_shapes import (
     polyhedron_edges,
 )
 from humans_sim.contact.joint.surfaces import SurfaceError
-from humans_sim.dynamics.surfaces import RollingBody, rolling
+from humans_sim.dynamics.surfaces import RollingBody, rolling_bodies
 
 
 def pose(generator: np.random.Generator, far: float) -> pin.SE3:
@@ -140,7 +140,7 @@ def rocked(radius: float, time: float) -> float:
         if edge.first[1] > 0 > edge.first[2] and edge.second[1] > 0 > edge.second[2]
     )
     body = RollingBody("bar", of_box(MASS, BAR), low.ends, 0.2)
-    system = rolling([body])
+    system = rolling_bodies([body])
     q = pin.neutral(system.tree)
     q[3:7] = pin.Quaternion(pin.exp3(np.array([-0.3, 0.0, 0.0]))).coeffs()
     q[2] -= float(system.gaps(q).min())
@@ -176,7 +176,7 @@ def test_an_edge_swings_across_another() -> None:
     own = Edge((-0.1, 0, 0), (0.1, 0, 0), radius)
     inertia = np.diag([4e-4, 9e-4, 8e-4])
     spread = MassProperties(mass, np.array([0.0, 0.0, -below]), inertia)
-    system = rolling([RollingBody("saddle", spread, (own,), 0.1)], floor)
+    system = rolling_bodies([RollingBody("saddle", spread, (own,), 0.1)], floor)
     about = inertia[1, 1] + mass * (below + radius) ** 2
     rate = math.sqrt(mass * 9.81 * below / about)
     q = pin.neutral(system.tree)

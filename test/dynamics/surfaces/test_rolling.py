@@ -22,7 +22,7 @@ from humans_sim.dynamics.surfaces import (
     RollingBody,
     SurfaceContact,
     SurfaceSystem,
-    rolling,
+    rolling_bodies,
 )
 from humans_sim.dynamics.surfaces.rolling import (
     coin,
@@ -47,7 +47,7 @@ def lying(floor: object, shape: object, gap: float) -> tuple[SurfaceSystem, np.n
     """A body of that shape over the floor, in an attitude of its own."""
     inertia = np.diag([2e-4, 3e-4, 3.5e-4])
     spread = MassProperties(0.5, np.array([0.001, 0.002, 0.0]), inertia)
-    system = rolling([RollingBody("stone", spread, (shape,), 0.05)], floor)
+    system = rolling_bodies([RollingBody("stone", spread, (shape,), 0.05)], floor)
     q = pin.neutral(system.tree)
     q[:3] = (0.01, 0.02, -0.2 if isinstance(floor, Inside) else 0.4)
     turn = pin.exp3(np.array([0.9, -0.5, 0.3]))
@@ -168,7 +168,7 @@ def test_ball_slides_then_rolls() -> None:
     """A ball thrown without spin rolls at 5/7 of its speed, after v / 3.5 mu g."""
     spread = MassProperties(1.0, np.zeros(3), 0.4 * 0.05**2 * np.eye(3))
     body = RollingBody("ball", spread, (Sphere(0.05),), 0.05)
-    system = rolling([body], friction=0.3)
+    system = rolling_bodies([body], friction=0.3)
     q = pin.neutral(system.tree)
     q[2] = 0.05
     run = hs.Simulation(system).run(q, np.eye(6)[0], t_end=0.2, sampling_period=0.02)
@@ -267,7 +267,7 @@ def test_bad_surfaces_are_refused() -> None:
         SurfaceContact("one", Plane(), Sphere(0.1), "hip", "hip")
     spread = MassProperties(1.0, np.zeros(3), np.eye(3))
     with pytest.raises(BodyError, match="no surface to roll on"):
-        rolling([RollingBody("stone", spread, (), 1.0)])
+        rolling_bodies([RollingBody("stone", spread, (), 1.0)])
     system = rolling_ellipsoid()
     with pytest.raises(hs.errors.ConfigurationError, match="length 1"):
         hs.Simulation(system).run(np.zeros(7), t_end=0.1)

@@ -13,7 +13,7 @@ from urdf_numbers import NUMERIC
 from urdf_reading import EQUAL, REFUSED, judge, read_independently, same
 
 import humans_sim as hs
-from humans_sim.cli.main import run_app
+from humans_sim.cli.commands import run_app
 from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ModelFileWarning
 from humans_sim.models.files import named_models, urdf_file

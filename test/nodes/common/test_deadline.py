@@ -10,7 +10,7 @@ import pytest
 
 PROGRAM = """
 import ctypes, sys
-from humans_sim.nodes.common.process import deadline
+from humans_sim.nodes.common.process_end import deadline
 with deadline(float(sys.argv[1]), int(sys.argv[2])):
     # Called with the interpreter's lock held: no other thread runs meanwhile.
     ctypes.PyDLL(None).sleep(int(sys.argv[3]))

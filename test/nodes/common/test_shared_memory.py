@@ -7,7 +7,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from humans_sim.nodes.common.shared_memory import remove_dead_segments
+from humans_sim.nodes.common.process_end import remove_dead_segments
 
 OLD = 1_000_000_000
 """A time long ago [s]."""

@@ -20,7 +20,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import Run, Simulation, load_run

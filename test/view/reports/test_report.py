@@ -21,7 +21,7 @@ import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.results.records import Event
 from humans_sim.results.run import Run
 from humans_sim.view.plots import walk_plots

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.applications.reconstruction_files import write_reconstruction
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction

@@ -16,7 +16,7 @@ from small_wrists import small_run
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.cli.main import app
+from humans_sim.cli.commands import app
 from humans_sim.cli.options import ANIMATIONS, SCENES
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import FileWriteError, ParameterError

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from humans_sim.core.registry import REGISTRY, registered
+from humans_sim.core.lazy_names import REGISTRY, registered
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -23,5 +23,5 @@ def test_records_load_no_plots() -> None:
     code = "import sys, humans_sim.results.run; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True)
     loaded = set(result.stdout.decode().split())
-    assert "humans_sim.core.registry" in loaded
+    assert "humans_sim.core.lazy_names" in loaded
     assert not loaded & {"matplotlib", *REGISTRY.values()}

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of a module that its stub (``.pyi``) lists, loaded when they are first used.
+"""Names that are loaded at their first use: those of stubs, and functions of records.
 
 A program must handle signals before large libraries load, and ``humans-sim --help``
-need not wait for them. The stub is what type checkers and editors read, too, so that
+need not wait for them. A module's stub (``.pyi``) is what type checkers and editors read, too, so that
 each name is written once.
+
+A record (a run, a reconstruction) knows nothing of plots, pages and reports in the
+layers above: it asks for their functions by name, here.
 """
 
 from __future__ import annotations
@@ -13,6 +16,17 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+REGISTRY = {
+    "run_text": "humans_sim.analysis.summary",
+    "plot_run": "humans_sim.view.plots.run_plots",
+    "run_topics": "humans_sim.view.run_topics",
+    "posture_topics": "humans_sim.view.run_topics",
+    "animate": "humans_sim.view.film.animation",
+    "write_posture_report": "humans_sim.view.reports.posture_report",
+}
+"""The module of each function."""
 
 
 def read_stub(path: Path) -> dict[str, tuple[str, str]]:
@@ -57,3 +71,9 @@ def stub_names(
         return value
 
     return load, public.copy, public
+
+
+def registered(name: str) -> Callable[..., Any]:
+    """A function of :data:`REGISTRY`; its module is imported now."""
+    function: Callable[..., Any] = getattr(import_module(REGISTRY[name]), name)
+    return function
