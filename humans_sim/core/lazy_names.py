@@ -2,8 +2,8 @@
 """Names that are loaded at their first use: those of stubs, and functions of records.
 
 A program must handle signals before large libraries load, and ``humans-sim --help``
-need not wait for them. A module's stub (``.pyi``) is what type checkers and editors read, too, so that
-each name is written once.
+need not wait for them. A module's stub (``.pyi``) is what type checkers and editors
+read, too, so that each name is written once.
 
 A record (a run, a reconstruction) knows nothing of plots, pages and reports in the
 layers above: it asks for their functions by name, here.

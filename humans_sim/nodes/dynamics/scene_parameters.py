@@ -24,7 +24,7 @@ import pinocchio as pin
 
 from humans_sim.contact import Box, HalfSpace
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.impact import LAWS as IMPACT_LAWS
+from humans_sim.contact.problem.impact import LAWS
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.simulation import METHODS
@@ -201,7 +201,7 @@ def declare_integration(given: Any, time_step: float) -> dict[str, Any]:
         "time_step": number(
             "time_step", time_step, "step of the time-stepping method [s]", 1e-6, 0.1
         ),
-        "impact": choice("impact", IMPACT_LAWS[0], "impact law", IMPACT_LAWS),
+        "impact": choice("impact", LAWS[0], "impact law", LAWS),
         "hand_over": given.flag(
             "hand_over", True, "time steps go on where events jam (event_driven)"
         ),
