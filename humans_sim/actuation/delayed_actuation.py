@@ -94,7 +94,7 @@ class DelayedActuation(Actuation, ABC):
         values = numbers(command)
         if values.shape != (self._size,) or not np.isfinite(values).all():
             raise ParameterError(
-                f"{self._size} finite {self._meaning} are wanted, not {command}"
+                f"must be {self._size} finite {self._meaning}, not {command}"
             )
         return values
 

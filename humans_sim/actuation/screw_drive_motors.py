@@ -198,7 +198,7 @@ class ScrewDriveMotors(DelayedActuation):
         elif isinstance(motors, DCMotor):
             motors = [motors] * count
         if len(motors) != count:
-            raise ParameterError(f"{count} motors are wanted, not {len(motors)}")
+            raise ParameterError(f"{count} motors must be given, not {len(motors)}")
         self.motors = tuple(motors)
         if any(m.viscous or m.coulomb for m in motors):
             self.frictional_joints = tuple(model.joint_names)
@@ -289,7 +289,7 @@ class ScrewDriveMotors(DelayedActuation):
         ratios = self.gear_ratios(q)
         if joint_torques.shape != ratios.shape[1:]:
             raise ParameterError(
-                f"{ratios.shape[1]} joint torques [N m] are wanted, not shape "
+                f"{ratios.shape[1]} joint torques [N m] must be given, not shape "
                 f"{joint_torques.shape}"
             )
         try:

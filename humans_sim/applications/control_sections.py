@@ -61,7 +61,7 @@ def only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:
     """The one key of a mapping, with its value."""
     given = value.fields((), choices)
     if len(given) != 1:
-        raise value.error(f"exactly one of {', '.join(choices)} is wanted")
+        raise value.error(f"exactly one of {', '.join(choices)} must be given")
     return next(iter(given.items()))
 
 

@@ -91,7 +91,7 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
     """
     urdf = Path(urdf)
     if urdf.suffix.lower() in (".yaml", ".yml"):
-        raise ModelFileError("a URDF is wanted: tables have their soles", urdf)
+        raise ModelFileError("must be a URDF: tables have their soles", urdf)
     bare = Model(urdf_parts(urdf, beside=parse_yaml("{}")))
     if not 0.0 < bare.mass < math.inf:
         raise ModelFileError(f"a robot of {bare.mass:g} kg does not walk", urdf)

@@ -85,7 +85,7 @@ def _height_field(value: YamlValue, k: int) -> HeightField:
     given = value.fields((), (*_FIELD, *_SURFACE))
     sources = [key for key in ("heights", "file", "image") if key in given]
     if len(sources) != 1:
-        raise value.error("one of heights, file and image is wanted")
+        raise value.error("one of heights, file and image must be given")
     rest = _rest(given, f"terrain_{k}")
     if sources == ["image"]:
         image = value.fields(("image", "size", "height"), _SURFACE)
@@ -99,7 +99,7 @@ def _height_field(value: YamlValue, k: int) -> HeightField:
         return HeightField.from_file(_path(given["file"]), spacing, **rest)
     rows = [[item.number() for item in row] for row in given["heights"]]
     if len({len(row) for row in rows}) > 1:
-        raise given["heights"].error("rows of the same length are wanted")
+        raise given["heights"].error("rows must have the same length")
     return HeightField(rows, spacing, **rest)
 
 
@@ -165,7 +165,7 @@ def with_deformable(ground: Ground, value: YamlValue) -> Ground:
         if "shape" in given:
             sides = [item.whole() for item in given["shape"]]
             if len(sides) != 2:
-                raise given["shape"].error("two numbers of pins are wanted")
+                raise given["shape"].error("must be two numbers of pins")
             numbers["shape"] = tuple(sides)
         if "origin" in given:
             numbers["origin"] = tuple(float(x) for x in given["origin"].vector(3))
@@ -285,7 +285,7 @@ def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) 
             return feet_of(model, value.text(), contacts)
     chosen = value.fields((), (SPHERES, SOLE_POINTS))
     if len(chosen) != 1:
-        raise value.error(f"{SPHERES} or {SOLE_POINTS} is wanted")
+        raise value.error(f"{SPHERES} or {SOLE_POINTS} must be given")
     if SOLE_POINTS in chosen:
         spacing = chosen[SOLE_POINTS].fields(("spacing",))["spacing"].number()
         with located_errors(chosen[SOLE_POINTS]):

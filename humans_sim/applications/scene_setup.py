@@ -237,7 +237,7 @@ def read_scene(name: str) -> SceneSetup:
 def _fields(entry: YamlValue) -> dict[str, YamlValue]:
     fields = entry.fields(("mass", "at"), (*_SHAPES, "friction", *_MOTION[1:]))
     if sum(shape in fields for shape in _SHAPES) != 1:
-        raise entry.error(f"exactly one of {', '.join(_SHAPES)} is wanted")
+        raise entry.error(f"exactly one of {', '.join(_SHAPES)} must be given")
     return fields
 
 

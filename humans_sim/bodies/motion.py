@@ -377,7 +377,9 @@ def packed_rates(
     def rates(t: float, packed: np.ndarray) -> np.ndarray:
         state = unpack(packed)
         if len(state.x) != len(bodies):
-            raise BodyError(f"a state of {len(bodies)} bodies is wanted")
+            raise BodyError(
+                f"must be a state of {len(bodies)} bodies, not {len(state.x)}"
+            )
         force, torque = forces(t, state)
         turning = crossed(bodies.spins(state), state.R, np.empty_like(state.R))
         return pack(BodyState(bodies.velocities(state), turning, force, torque))

@@ -57,9 +57,9 @@ def real_array(
         imaginary = array.dtype.kind == "c" and bool(np.any(array.imag))
         real = (array.real if array.dtype.kind == "c" else array).astype(_FLOAT)
     except (TypeError, ValueError, OverflowError):
-        raise error(f"{what}: numbers are wanted, not {values!r}") from None
+        raise error(f"{what}: must be numbers, not {values!r}") from None
     if imaginary:
-        raise error(f"{what}: real numbers are wanted, not complex ones")
+        raise error(f"{what}: must be real numbers, not complex ones")
     return real
 
 
@@ -80,10 +80,10 @@ def finite_array(
     array = real_array(values, what, error)
     if array.shape != shape:
         size = " x ".join(str(n) for n in shape)
-        raise error(f"{what}: {size} finite numbers are wanted, not {array.shape}")
+        raise error(f"{what}: must be {size} finite numbers, not {array.shape}")
     if not np.isfinite(array).all():
         bad = array[~np.isfinite(array)][0]
-        raise error(f"{what}: finite numbers are wanted, not {bad}")
+        raise error(f"{what}: must be finite numbers, not {bad}")
     return array
 
 

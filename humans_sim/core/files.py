@@ -382,7 +382,7 @@ def check_output_folder(path: Path) -> None:
     """
     _check_name(path)
     if path.exists() and not path.is_dir():
-        raise ParameterError(f"{path} is a file: a folder is wanted for the results")
+        raise ParameterError(f"{path} is a file: results must go to a folder")
     _check_writable(path, path if path.is_dir() else path.absolute().parent)
 
 

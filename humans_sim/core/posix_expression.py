@@ -96,7 +96,7 @@ class PosixExpression:
         end = self._text.find("}", self._at)
         low, comma, high = self._text[self._at : max(end, self._at)].partition(",")
         if end < 0 or not low.isdecimal() or not (high or "0").isdecimal():
-            raise self._error("numbers in {} are wanted")
+            raise self._error("numbers in {} are missing")
         first, last = int(low), int(high) if high else None
         if max(first, last or 0) > _MOST or (last is not None and last < first):
             raise self._error(f"{{}} counts up to {_MOST}, the lower number first")

@@ -409,7 +409,7 @@ def read_shape(value: YamlValue, names: Mapping[str, float]) -> Shape:
             sizes = get("radii" if kind == "ellipsoid" else "size")
             size = sizes.vector(3, names)
             if (size <= 0).any():
-                raise sizes.error("sizes above zero are wanted")
+                raise sizes.error("must be sizes above zero")
     return Shape(kind, size, origin, rotation, fields["material"].text(), solid)
 
 
@@ -420,7 +420,7 @@ def _radii(value: YamlValue, names: Mapping[str, float]) -> tuple[float, float]:
         radius = value.positive(names)
         return radius, radius
     if len(items) != 2:
-        raise value.error("one radius or two are wanted")
+        raise value.error("must be one radius or two")
     return items[0].positive(names), items[1].positive(names)
 
 
@@ -457,7 +457,7 @@ def read_layout(
         raise fields["joints"].error(f"joints missing from the list: {missing}")
     rotation = fields["base_rotation"].text()
     if sorted(rotation) != ["x", "y", "z"]:
-        raise fields["base_rotation"].error("an order such as 'zyx' is wanted")
+        raise fields["base_rotation"].error("must be an order such as 'zyx'")
     return HumansLayout(
         order,
         rotation,

@@ -339,8 +339,8 @@ def _pair(
     listed = ", ".join(names[j] for j in roots)
     if len(roots) < 2:
         raise NoBipedError(
-            f"{model.name}: only {listed} reaches the ground in the zero position: two "
-            "feet are wanted"
+            f"{model.name}: only {listed} reaches the ground in the zero position: a "
+            "biped must have two feet"
         )
     if len(roots) > 2:
         raise NoBipedError(

@@ -345,7 +345,7 @@ def _changed(
             continue
         number = entry.number()
         if name in whole and number != int(number):
-            raise entry.error(f"a whole number is wanted, not {number:g}")
+            raise entry.error(f"must be a whole number, not {number:g}")
         numbers[name] = int(number) if name in whole else number
     try:
         return replace(settings, **numbers)

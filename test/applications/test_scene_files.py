@@ -83,7 +83,7 @@ def test_slope_and_nothing() -> None:
         ("restitution: 2", 1, "restitution must be 0 to 1"),
         ("law: ice", 1, "law: 'ice' is not one of"),
         ("friction: 1\nwind: 3", 2, "wind: unknown key"),
-        ("slope: {}", 1, "slope: a number is wanted"),
+        ("slope: {}", 1, "slope: must be a number"),
         ("empty: maybe", 1, "empty: 'maybe' is not one of"),
         (
             "steps:\n  count: 2.5\n  rise: 1\n  depth: 1\n  start: 0",
@@ -94,7 +94,7 @@ def test_slope_and_nothing() -> None:
         ("steps: {count: 2, rise: 1, depth: 1}", 1, "'start' is missing"),
         ("law: sticking\nchair: {x: 0, friction: -2}", 2, "chair: friction must be"),
         ("chair: {}", 1, "'x' is missing"),
-        ("boxes: 3", 1, "boxes: a list is wanted"),
+        ("boxes: 3", 1, "boxes: must be a list"),
         (
             "boxes:\n  - {size: [1, 1, 1], centre: [0, 0, 0]}\n"
             "  - {size: [1, 1, 0], centre: [0, 0, 0]}",
@@ -128,7 +128,7 @@ def test_pushes() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "message"),
     [
-        ("time: 1", 1, "a list is wanted"),
+        ("time: 1", 1, "must be a list"),
         ("- {time: 1}", 1, "0: the key 'impulse' is missing"),
         ("- {time: 1, impulse: [1, 2]}", 1, "0.impulse: 3 numbers"),
         (

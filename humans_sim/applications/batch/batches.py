@@ -81,7 +81,7 @@ def plan_batch(
         _check_convention(model, settings)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
-        raise ParameterError(f"{output} is a file: a folder is wanted for the results")
+        raise ParameterError(f"{output} is a file: results must go to a folder")
     given = [Path(source).expanduser() for source in sources]
     trials = _trials(given, output, settings)
     jobs = [

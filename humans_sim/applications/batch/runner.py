@@ -308,7 +308,7 @@ def run_tasks(
         ParameterError: the number of workers is negative.
     """
     if workers is not None and workers < 0:
-        raise ParameterError(f"0 workers or more are wanted, not {workers}")
+        raise ParameterError(f"workers must be 0 or more, not {workers}")
     if not tasks:
         return
     ledger = Ledger(tasks[0].output)

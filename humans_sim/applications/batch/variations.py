@@ -126,7 +126,7 @@ def check_variations(variations: Sequence[Variation], seeds: int) -> int:
         ParameterError: what is wrong.
     """
     if seeds < 0:
-        raise ParameterError(f"0 seeds or more are wanted, not {seeds}")
+        raise ParameterError(f"seeds must be 0 or more, not {seeds}")
     keys = [variation.key for variation in variations]
     for key in keys:
         if keys.count(key) > 1:

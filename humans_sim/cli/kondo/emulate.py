@@ -89,7 +89,7 @@ def emulate(
         finally:
             with uninterrupted():
                 stack.close()
-    say(f"{boards.heard} commands heard, {boards.lost} bytes were none")
+    say(f"{boards.heard} commands heard, {boards.lost} bytes were invalid")
     result(commands=boards.heard, stray_bytes=boards.lost)
     if body is not None:
         _end(body, record)

@@ -127,7 +127,7 @@ def _read_table(path: Path | str, budget: Budget) -> np.ndarray:
             rows.append([float(word) for word in line.split(",")])
         except ValueError:
             raise FileError(
-                f"numbers are wanted: '{line[:40]}'", path, number
+                f"must be numbers, not '{line[:40]}'", path, number
             ) from None
         count += len(rows[-1])
         budget.check("a table", count, error=partial(FileError, path=path, line=number))

@@ -402,7 +402,7 @@ def lying_on(
         ParameterError: it shall not lie at all.
     """
     if side not in _TURNS:
-        raise ParameterError("a side is wanted to lie on")
+        raise ParameterError(f"the side to lie on must be given, not {side!r}")
     roll, pitch = _TURNS[side]
     q = system.model.neutral()
     q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(roll, pitch, 0.0)).coeffs()

@@ -175,7 +175,7 @@ def share_forces(
     """
     count = len(rows)
     if prices.shape != (count,) or not (prices > 0).all():
-        raise ParameterError(f"{count} prices above zero are wanted, not {prices}")
+        raise ParameterError(f"must be {count} prices above zero, not {prices}")
     edges = np.zeros((count, 4, 3))
     edges[:, :, 0] = 1.0
     for k, (axis, sign) in enumerate(_EDGES):

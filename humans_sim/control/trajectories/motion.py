@@ -440,7 +440,7 @@ class Follow(Controller):
         times = [until for until, _ in support]
         if not times or any(after <= before for before, after in pairwise(times)):
             raise ParameterError(
-                f"loaded contacts are wanted, until times that grow, not {times}"
+                f"loaded contacts must be given until times that grow, not {times}"
             )
         self._body, self.period = body, period
         self._support = [(until, body.contacts(names)) for until, names in support]

@@ -30,7 +30,7 @@ from humans_sim.dynamics.system import Chart, State, System
 _STABLE = 4.0
 """Step size times stiffness that the explicit method can just take (Hairer: 6.1)."""
 _STIFF_STEPS = 6
-"""Stiff steps in a row after which the implicit method goes on."""
+"""Stiff steps in a row after which the implicit method takes over."""
 _IMPLICIT_STEPS = 100
 """Steps of the implicit method after which the explicit one is tried again."""
 _SHORT = 2e-4

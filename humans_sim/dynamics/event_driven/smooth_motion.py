@@ -516,7 +516,7 @@ class SmoothMotion:
         return self.last
 
     def evaluate_aside(self, state: State) -> Evaluation:
-        """The same, beside a motion that goes on as if it had not been asked for."""
+        """The same, beside a motion that continues as if it had not been asked for."""
         names = ("last", "_last_state", "lowest_margin", "evaluations")
         kept = {name: vars(self)[name] for name in names if name in vars(self)}
         try:

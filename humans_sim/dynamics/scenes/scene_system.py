@@ -328,11 +328,11 @@ class SceneSystem:
         names = [body.name for body in self.bodies]
         given = {*places, *(rotations or {})}
         if set(places) != set(names) or not given <= set(names):
-            raise ConfigurationError(f"places of {', '.join(names)} are wanted")
+            raise ConfigurationError(f"places of {', '.join(names)} must be given")
         parts = []
         if self.robot is not None:
             if robot is None:
-                raise ConfigurationError("the robot's configuration is wanted, too")
+                raise ConfigurationError("the robot's configuration is missing")
             parts.append(self.robot.check_configuration(robot))
         for name in names:
             turn = np.eye(3) if rotations is None else rotations.get(name, np.eye(3))
@@ -361,7 +361,7 @@ class SceneSystem:
             self._links.forget()
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise ConfigurationError(
-                f"{self.nq} coordinates and {self.nv} velocities are wanted"
+                f"{self.nq} coordinates and {self.nv} velocities must be given"
             )
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise ConfigurationError("coordinates and velocities must be finite")

@@ -92,7 +92,7 @@ def rolling_bodies(
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):
-        raise BodyError(f"bodies with names of their own are wanted, not {names}")
+        raise BodyError(f"bodies must have names of their own, not {names}")
     tree, pairs = pin.Model(), []
     tree.gravity.linear = np.asarray(gravity, dtype=float)
     ground = Plane() if floor is None else floor

@@ -53,7 +53,7 @@ class Rcb1Memory:
         """
         if len(trims) != CHANNELS * len(self._ids):
             raise BoardError(
-                f"{CHANNELS * len(self._ids)} trims are wanted, not {len(trims)}"
+                f"{CHANNELS * len(self._ids)} trims must be given, not {len(trims)}"
             )
         orders = [
             rcb1.SetTrims(board, tuple(t + TRIM_ZERO for t in trims[k : k + CHANNELS]))

@@ -186,7 +186,7 @@ def _channel(key: str, entry: YamlValue) -> Channel:
     home = fields["home"].number()
     if not 0 <= lower <= home <= upper <= LARGEST:
         raise fields["range"].error(
-            f"0 <= lower <= home {home:g} <= upper <= {LARGEST} is wanted"
+            f"must be 0 <= lower <= home {home:g} <= upper <= {LARGEST}"
         )
     trim = fields["trim"].number() if "trim" in fields else 0.0
     if not TRIMS[0] <= trim <= TRIMS[1]:

@@ -89,7 +89,7 @@ class MotionPlayer:
                 )
         first = motion.poses[0].channels if begin is None else tuple(begin)
         if len(first) != CHANNELS:
-            raise ParameterError(f"{CHANNELS} channels are wanted, not {len(first)}")
+            raise ParameterError(f"{CHANNELS} channels must be given, not {len(first)}")
         values = _over(self._channels.home(), first)
         where = "pose 0" if begin is None else "begin"
         times, angles = [start], [self._joints(values, where)]

@@ -111,7 +111,7 @@ class PoseServo(Servo):
         """
         if not (isinstance(command, MotionSegment) and command.arrival > t):
             raise ParameterError(
-                f"a MotionSegment that ends after {t:g} s is wanted, not {command}: "
+                f"must be a MotionSegment that ends after {t:g} s, not {command}: "
                 "give the simulation a PosePlayer as its controller"
             )
         self._point, self._target = (

@@ -191,7 +191,7 @@ def named_tags(
         values = np.asarray(given, dtype=float)
         if values.size != 3 * len(known):
             raise ParameterError(
-                f"{model} has {len(known)} tags: {3 * len(known)} numbers are wanted, "
+                f"{model} has {len(known)} tags: must be {3 * len(known)} numbers, "
                 f"not {values.size}"
             )
         given = dict(zip(known, values.reshape(-1, 3), strict=True))

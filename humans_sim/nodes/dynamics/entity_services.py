@@ -200,7 +200,7 @@ class EntityServices:
                 Result.RESULT_FEATURE_UNSUPPORTED, "regions are boxes or spheres"
             )
         if len(region.points) != 2:
-            raise ConfigurationError("two points are wanted of a region")
+            raise ConfigurationError("a region must have two points")
         first, second = (vector_of(point) for point in region.points)
         if region.type == Bounds.TYPE_SPHERE and second[0] < 0.0:
             raise ConfigurationError(f"a sphere has no radius of {second[0]:g} m")

@@ -71,7 +71,7 @@ def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
     """
     given = message.header.frame_id
     if given and given != frame:
-        raise ConfigurationError(f"a path in '{frame}' is wanted, not in '{given}'")
+        raise ConfigurationError(f"the path must be in '{frame}', not in '{given}'")
     if not message.poses:
         raise ConfigurationError("the path has no poses")
     places = [pose.pose.position for pose in message.poses]

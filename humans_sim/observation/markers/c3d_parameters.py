@@ -212,7 +212,7 @@ class C3dHead:
         if parameter is None or not parameter.data:
             return None
         if parameter.kind < 0:
-            raise self.error("numbers are wanted, not text", name)
+            raise self.error("must be numbers, not text", name)
         if parameter.kind == 1:
             return np.frombuffer(parameter.data, np.uint8).astype(np.int64)
         if parameter.kind == 4:
@@ -255,7 +255,7 @@ class C3dHead:
             if parameter is None:
                 return texts
             if parameter.kind > 0:
-                raise self.error("text is wanted, not numbers", full)
+                raise self.error("must be text, not numbers", full)
             length = parameter.shape[0] if parameter.shape else 1
             data = parameter.data
             texts += [

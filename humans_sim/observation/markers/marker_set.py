@@ -268,7 +268,7 @@ def _labelled(value: YamlValue, label: str) -> str:
 def _pair(value: YamlValue) -> list[YamlValue]:
     items = value.items()
     if len(items) != 2:
-        raise value.error("two words are wanted, for the right and the left side")
+        raise value.error("must be two words, for the right and the left side")
     return items
 
 
@@ -279,5 +279,5 @@ def _spread(value: YamlValue) -> np.ndarray:
         return value.positive() * np.ones(3)
     spread = value.vector(3)
     if (spread <= 0).any():
-        raise value.error("numbers above zero are wanted")
+        raise value.error("must be numbers above zero")
     return spread

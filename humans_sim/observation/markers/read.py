@@ -270,8 +270,8 @@ def read_markers(
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise MarkerFileError(
-            f"files ending in '{path.suffix}' are not known: one of "
-            f"{', '.join(READERS)} is wanted",
+            f"files ending in '{path.suffix}' are not known: must be "
+            f"one of {', '.join(READERS)}",
             path,
         )
     return reader(path, options)

@@ -116,7 +116,7 @@ def _header(path: Path, lines: list[str]) -> dict[str, str]:
     order = _ORDER.search(lines[0])
     if order and order.group(1).upper() != "X/Y/Z":
         raise MarkerFileError(
-            f"coordinates in the order {order.group(1)} are not known: X/Y/Z is wanted",
+            f"coordinates in the order {order.group(1)} are not known: must be X/Y/Z",
             path,
             1,
         )
@@ -144,7 +144,7 @@ def _count(path: Path, header: dict[str, str], key: str) -> int:
     value = _number(path, header, key)
     if not (1 <= value <= LARGEST_FRAME and value.is_integer()):
         raise MarkerFileError(
-            f"{key} is {value:g}: a count of at least 1 is wanted", path, 3
+            f"{key} must be a count of at least 1, not {value:g}", path, 3
         )
     return int(value)
 

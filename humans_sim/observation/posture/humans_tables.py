@@ -141,7 +141,7 @@ def read_rec_pos_bin(path: Path | str) -> np.ndarray:
 def _matrix(matrix: np.ndarray) -> np.ndarray:
     matrix = np.asarray(matrix, dtype=float)
     if matrix.ndim != 2:
-        raise ParameterError(f"a matrix is wanted, not shape {matrix.shape}")
+        raise ParameterError(f"must be a matrix, not shape {matrix.shape}")
     return matrix
 
 
@@ -317,7 +317,7 @@ def read_reconstruction_parameters(path: Path | str) -> dict[str, Subject]:
     for line, (name, row) in enumerate(zip(names, table, strict=True), start=1):
         if row[0] != name or len(row) != width or width < 2:
             raise MarkerFileError(
-                f"a line of {name} with {width - 1} values is wanted", path, line
+                f"must be a line of {name} with {width - 1} values", path, line
             )
     subjects: dict[str, Subject] = {}
     for column in range(1, width):

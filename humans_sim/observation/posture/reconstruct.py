@@ -328,7 +328,7 @@ def solve_postures(
         settings: of the search.
         smoothing: of the mode ``smooth``.
         rest: joint angles where joints stay that no marker sees [rad].
-        uncertainty: whether standard deviations are worked out, and joints led through
+        uncertainty: whether standard deviations are worked out, and joints interpolated
             frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.

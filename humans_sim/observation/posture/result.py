@@ -286,7 +286,7 @@ class Reconstruction:
             axes [m], base about them [rad], joints [rad]; None: not worked out.
         noise: of a marker of weight 1, one axis, from the residuals [m]; NaN: not
             worked out.
-        bridged: joints that the markers of a frame do not show, led through by their
+        bridged: joints that the markers of a frame do not show, interpolated by their
             motion before and after (n, nv - 6); None: none.
     """
 

@@ -7,10 +7,10 @@ the posture is :math:`(H/\sigma^2 + \mathrm{diag}(1/p_i))^{-1}`. The noise comes
 the residuals of the trial, divided by the degrees of freedom that postures leave.
 
 A coordinate that the markers of a frame show much worse than usual is hidden there. It
-is led through by its own motion before and after (:mod:`.bridge_kernels`), which gives
+is interpolated by its own motion before and after (:mod:`.bridge_kernels`), which gives
 the mean and the variance of a prior with which such frames are solved again.
 
-A coordinate led through the frames in which nothing shows it.
+A coordinate is interpolated over the frames in which nothing shows it.
 
 Its acceleration is white noise of the power density d, so that over a time h its angle
 and speed gain the covariance :math:`d\,(h^3/3, h^2/2; h^2/2, h)`. A Kalman filter runs
@@ -260,7 +260,7 @@ def hidden_coordinates(
         for a, b in zip(rows[:-1], rows[1:], strict=True):
             if b > a + 1 and times[b] - times[a + 1] < settings.moment:
                 hidden[a:b, i] = True
-    # One that is always hidden cannot be led through.
+    # One that is always hidden cannot be interpolated.
     hidden[:, (~hidden).sum(axis=0) < _FEWEST] = False
     return hidden
 
@@ -324,7 +324,7 @@ def _bridged(
     lasting: float,
     noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Postures with hidden coordinates led through, and their priors.
+    """Postures with hidden coordinates interpolated, and their priors.
 
     Args:
         result: postures that were found frame by frame.

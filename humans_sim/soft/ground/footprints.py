@@ -4,7 +4,7 @@
 Pictures of height fields: the Chroma operator (thesis, chapter 10).
 
 A number w is taken from each pin and its neighbours, and coloured by a linear law.
-Beyond the edges a field goes on with the heights of its edge.
+Beyond the edges a field continues with the heights of its edge.
 """
 
 from __future__ import annotations

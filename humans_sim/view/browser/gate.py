@@ -127,7 +127,7 @@ class Gate:
         if len(hosts) != 1 or not self._is_here(hosts[0], port):
             return HTTPStatus.FORBIDDEN, "This server has another name.\n"
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
-            return HTTPStatus.FORBIDDEN, "Other pages have no business here.\n"
+            return HTTPStatus.FORBIDDEN, "A request of another page is refused.\n"
         if not self._is_token(_asked_token(request)) and not any(
             self._is_token(value) for value in _cookies(headers, cookie_name(port))
         ):
