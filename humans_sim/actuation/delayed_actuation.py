@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that wait for a delay, and then act.
 
-What one actuator does at one instant, in the form of the message ActuatorState.
+Also the state of one actuator, in the form of the message ActuatorState.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One assembly of a simulated robot: servos, floor, fall limit, contacts and steps.
+"""A simulated robot: servos, floor, fall limit, contacts and steps.
 
 Each robot has one file in ``config/robots``, named after its model. Scenarios, the
 viewer, emulated boards and nodes take their numbers from it, so that one robot is the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When feet stand, and how they share the load, from the motion of the soles alone.
+"""Stance of the feet and their shares of the load, from the motion of the soles.
 
 A point of a sole carries load while it is near the height at which it usually rests and
 hardly moves over the floor. Each point has its own height of rest: a rigid sole rolls
@@ -11,13 +11,10 @@ While two feet stand and one of them leaves, the load passes from one to the oth
 half a cosine from the landing to the lift-off (a smooth transition as in Ren, Jones and
 Howard, J. Biomech. 41, 2008).
 
-Where the points under the soles are along a motion, and how fast they move.
-
-Loads of force plates on the feet of a motion: which foot stepped on which plate.
-
-A stretch of load belongs to the foot that stands while the centre of pressure stays
-within or near its outline. Where two feet are on a plate, or none is, or a foot stands
-partly beside it, the load is not used, and a note says so.
+*Force plates*: which foot stepped on which. A stretch of load belongs to the foot that
+stands while the centre of pressure stays within or near its outline. Where two feet are
+on a plate, or none is, or a foot stands partly beside it, the load is not used, and a
+note says so.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How forces from markers alone agree with force plates, and what plates leave over.
+"""Forces from markers compared with force plates, and the residual.
 
-Largest joint moments of a motion, by the mass of the body.
-
-Forces of a motion as OpenSim reads them: generalised forces and external loads.
-
-Axes are those of OpenSim's ground: x forward, y up, z right.
+Also: largest joint moments by the mass of the body, and the forces as files that
+OpenSim reads (generalised forces, external loads), on the axes of its ground: x
+forward, y up, z right.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a walk was, in numbers, from its run alone.
-
-The summary of a walk as lines for people. A line of a summary for people.
-"""
+"""Walk report: a walk in numbers, from its run alone, and as lines for people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of one system beside each other: what they did, and how far they part.
+"""Two runs of one system compared: their numbers, and how far they part.
 
-The observer along a stored run, beside the truth.
+Also the observer along a stored run, beside the truth.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in a recording: a calibrated person, or a marker set on a usual body.
+"""The person of a recording: calibrated, or a marker set on a body of default sizes.
 
-Measure a person from files of markers: read, identify, calibrate. A look at a recording
-between its file and the search for postures or sizes.
+Also: a person measured from files of markers (read, identified, calibrated), and the
+screening of a recording before the search.
 """
 
 from __future__ import annotations

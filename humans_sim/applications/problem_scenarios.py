@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios of classic problems: balls, blocks and woodpeckers without a model.
 
-Scenarios with free bodies: read from their files, made ready to run.
+Also scenarios with free bodies, read from their files.
 """
 
 from __future__ import annotations

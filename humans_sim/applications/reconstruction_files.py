@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written of a reconstruction: tables, motions, everything, a page.
+"""Files of a reconstruction: tables, motions, everything, a page.
 
-Forces of a reconstructed motion as a user asks for them: with plates or without.
+Also the forces of its motion, with plates or without.
 """
 
 from __future__ import annotations

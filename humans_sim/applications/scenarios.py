@@ -5,8 +5,8 @@ A scenario names a biped model and its scene, or one of the classic problems of
 :mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without,
 or a wrist; where it starts; and how long it runs.
 
-Simulate a scenario by its name: one call from a YAML file to a run. Where a scenario
-starts, for who simulates its body elsewhere.
+:func:`simulate` goes from its name to a run. The start of a scenario serves others that
+simulate its body elsewhere.
 """
 
 from __future__ import annotations

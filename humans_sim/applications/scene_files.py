@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes as files describe them: the ground, what stands on it, pushes.
+"""Scenes as files describe them: ground, terrain, obstacles, pushes, start.
 
-A deformable ground as the file of a scenario describes it. Where a biped of a scenario
-starts, as its file describes it.
-
-Terrain as files describe it: stairs, ramps, rubble, height fields, meshes.
+Terrain is stairs, ramps, rubble, height fields and meshes; the ground may be
+deformable.
 
 Names of files are looked up from the folder of the file that has them.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene as a file describes it: ground, free bodies, what of a robot touches.
+"""A scene as a file describes it: ground, free bodies, contacts of a robot.
 
 The keys are those of a scenario; scenarios and the node ``dynamics`` read them here.
 
-A free body from a URDF of one link: a box or a ball with a mass.
+A free body may be a URDF of one link: a box or a ball with a mass.
 """
 
 from __future__ import annotations

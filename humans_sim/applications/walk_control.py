@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks that scenarios name: by torques, by servos, or as a stream of angles.
 
-A simulated robot with its walk: servos, floor and steps of its file, and a walker.
+Also a simulated robot with its walk: servos, floor and steps of its file, and a walker.
 
-What a robot is without a controller is :class:`humans_sim.actuation.robots.RobotSetup`.
+The robot without a controller is :class:`humans_sim.actuation.robots.RobotSetup`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ of stiffness k where it begins to pull, without bound towards the greatest lengt
 98 % of E on the curve continues along its tangent, so that an integrator's trial beyond
 the limit finds a finite force. A taut ligament may be damped along itself; the sum of
 both never pushes.
-
-Compiled sums of the pulls of ligaments.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks of images: slices of one size at known places.
+"""Stacks of images: slices of one size at known places, and their files.
 
-Stacks from files: arrays, folders of pictures, pages of TIFF.
+Files are arrays, folders of pictures, pages of TIFF, and the medical NIfTI images and
+DICOM series.
 
-Medical files are those of :mod:`humans_sim.anatomy.volumes.image_stack`.
-
-Stacks from medical files: NIfTI images and DICOM series.
-
-Both say where their slices lie. Columns, rows and slices of the stack form a
+Medical ones say where their slices lie. Columns, rows and slices of the stack form a
 right-handed system, as those of the files do, so that no bone is mirrored.
 """
 

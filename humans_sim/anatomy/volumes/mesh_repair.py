@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes of users made into closed surfaces of one bone, and what was done to them.
+"""Repair of users' meshes: closed surfaces of one bone, and a report of the changes.
 
 Scans come open, inside out, in millimetres and with crumbs around the bone. What can be
 put right without guessing at the bone's shape is put right and reported; the rest is
 refused.
 
-Bones out of robot descriptions: the collision mesh of a link of a URDF.
+A bone may also be the collision mesh of a link of a URDF.
 """
 
 from __future__ import annotations

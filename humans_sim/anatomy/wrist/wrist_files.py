@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrists from YAML files: roles of bones, their shapes or meshes, their ligaments.
 
-A bone of a file has a ``mesh`` (a file beside it) or ``parts`` (shapes of
-:mod:`~humans_sim.anatomy.wrist.wrist_files`, for synthetic ones). Attachments of
-ligaments are given at rest, near the bones' surfaces, and put onto them.
+A bone of a file has a ``mesh`` (a file beside it) or ``parts`` (shapes, for synthetic
+ones). Attachments of ligaments are given at rest, near the bones' surfaces, and put
+onto them.
 
-Shapes of synthetic bones: rounded parts that grow together, cut where bones meet.
-
-A part is a function of space, about the distance to its surface and negative inside. A
-bone is the smooth union of its parts less its grooves. Where two bones would meet, one
-cups the other (it ends a gap before the other's surface, as the lunate does around the
-head of the capitate), or both end half a gap before the surface halfway between them:
-joint faces that fit each other, and bones that never overlap.
+*Shapes* are rounded parts that grow together, cut where bones meet. A part is a
+function of space, about the distance to its surface and negative inside. A bone is the
+smooth union of its parts less its grooves. Where two bones would meet, one cups the
+other (it ends a gap before the other's surface, as the lunate does around the head of
+the capitate), or both end half a gap before the surface halfway between them: joint
+faces that fit each other, and bones that never overlap.
 """
 
 from __future__ import annotations

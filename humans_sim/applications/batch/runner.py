@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of tasks: each done once, on processes or a cluster, resumed after a kill.
 
-Who does the tasks of a batch: processes of this machine, or a dask cluster.
-
-Processes are started anew (spawn), use one thread each and do one task at a time. One
-that dies, whatever kills it, fails the task it had and is replaced; all of them end
-with the process that started them.
+Tasks are done by processes of this machine, or by a dask cluster. Processes are started
+anew (spawn), use one thread each and do one task at a time. One that dies, whatever
+kills it, fails the task it had and is replaced; all of them end with the process that
+started them.
 """
 
 from __future__ import annotations

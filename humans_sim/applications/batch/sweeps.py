@@ -6,12 +6,11 @@ The machinery is that of the batches of recordings,
 a sweep that was killed resumes, and one that grows does what is new. The name of a run
 comes from its values and its seed: more values or seeds keep what is done.
 
-What a seed changes: things that an experimenter cannot hold.
-
-The joints at the start, each by up to :data:`JOINTS`; the friction of the floor, by up
-to a share of :data:`FRICTION` unless friction is varied; and, where a sweep pushes, the
-direction and the time of the push. One seed changes the same things by the same numbers
-whatever else is varied: runs of one seed can be compared pairwise.
+*Seeds* change what an experimenter cannot hold. the joints at the start, each by up to
+:data:`JOINTS`; the friction of the floor, by up to a share of :data:`FRICTION` unless
+friction is varied; and, where a sweep pushes, the direction and the time of the push.
+One seed changes the same things by the same numbers whatever else is varied: runs of
+one seed can be compared pairwise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording of a batch: read it, reconstruct it, write what was found.
+"""One recording of a batch: read, reconstructed, written.
 
-How the recordings of a batch are read, reconstructed and written.
+Also the settings by which the recordings of a batch are treated.
 """
 
 from __future__ import annotations

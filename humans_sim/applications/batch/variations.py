@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep varies: keys of a scenario with the values they take.
+"""Variations of a sweep: keys of a scenario with the values they take.
 
 ``friction=0.2:1.0:9`` is nine values evenly from 0.2 to 1.0, ends included;
 ``method=event_driven,time_stepping`` is a list of words or numbers. Keys are those of
