@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``humans-sim``: its beginning and its end.
+"""The command ``humans-sim``: from its words to its exit code.
 
-Light: signals are handled before anything heavy is loaded. Exit codes are those of
-docs/cli.md.
+Light: signals are handled before anything heavy is loaded. Every error is one line.
+Exit codes are those of docs/cli.md.
 
-A command from its words to its exit code; every error is one line.
-
-The commands of ``humans-sim``.
-
-What a command works with is imported by the command itself: help and completion are
-fast.
+A command imports what it needs itself: help and completion are fast.
 """
 
 from __future__ import annotations

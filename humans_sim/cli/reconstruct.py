@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``humans-sim calibrate`` and ``humans-sim reconstruct``.
 
-Tables that ``humans-sim`` prints of people measured and motions reconstructed.
+Also their tables of people measured and motions reconstructed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``humans-sim run``, ``check`` and ``report``: simulations, and stored ones.
 
-Tables that ``humans-sim`` prints of runs.
+Also their tables of runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scene a model stands in: solids, friction, restitution.
+"""The scene of a model: solids, friction, restitution.
 
-A surface that gives way: what a scene knows of it. How high a ground is: where a plumb
-line from above first meets one of its solids. Terrain of a few numbers: stairs, ramps,
-rubble.
+Also: the interface of a surface that gives way; the height of a ground, where a plumb
+line from above first meets a solid; terrain of a few numbers (stairs, ramps, rubble).
 """
 
 from __future__ import annotations

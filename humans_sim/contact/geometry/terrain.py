@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terrain: triangle meshes, and height fields as the meshes that are drawn of them.
+"""Terrain: triangle meshes, height fields as such meshes, and their files.
 
-Files of terrain: pictures, arrays and tables of heights, meshes.
-
-Nothing is set aside by what a file says of itself: sizes are compared with the limits
-before anything is read.
+*Files* are pictures, arrays and tables of heights, and meshes. Nothing is set aside by
+what a file says of itself: sizes are compared with the limits before anything is read.
 """
 
 from __future__ import annotations

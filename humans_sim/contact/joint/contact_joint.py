@@ -5,16 +5,13 @@ The contact frame lies on both surfaces: origin at the contact point, z out of b
 Only its places in the two bodies are stored and moved, so a body can neither sink in
 nor lift off: contact is kept by what is stored, not by a correction afterwards.
 
-A joint between two bodies, through a frame between them.
+*Joint frame*. The article's idea: the place of body 2 in body 1 is not stored; the
+place of a *joint frame* in each of them is. A contact moves its frame in both bodies,
+an ordinary joint in one. All joints then share velocity basis, update and forces.
 
-The article's idea: the place of body 2 in body 1 is not stored; the place of a *joint
-frame* in each of them is. A contact moves its frame in both bodies, an ordinary joint
-in one. All joints then share velocity basis, update and forces.
-
-A step of order 4 for frames that move by twists: Runge-Kutta on the group SE(3).
-
-Munthe-Kaas's method: the classical Runge-Kutta scheme on the exponent. Where the twist
-is constant it is one exponential, exact for any time step.
+*Step of order 4* on the group SE(3). Munthe-Kaas's method: the classical Runge-Kutta
+scheme on the exponent. Where the twist is constant it is one exponential, exact for any
+time step.
 """
 
 from __future__ import annotations

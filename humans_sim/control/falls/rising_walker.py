@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walker that gets up where it fell, and walks on.
+"""A walker that gets up where it fell, and resumes its walk.
 
 - WALKING: walks or stands, led by the walker, until it falls.
 - FALLEN: goes to a safe posture, and waits until it lies still; where it does not get
@@ -12,8 +12,8 @@ A motion that ends upright leads to STANDING, any other one to FALLEN again: a r
 that lies on its side is rolled over first. What it knows is what the walker knows:
 attitude and angular velocity of the base.
 
-A walk that gets up after a fall, as the controller of a simulation. Where a robot
-starts that lies: on one of its sides, just above the floor.
+Also the controller of a simulation with it, and the start of a robot that lies on one
+of its sides, just above the floor.
 """
 
 from __future__ import annotations

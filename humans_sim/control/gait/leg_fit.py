@@ -4,17 +4,14 @@
 A foot lands on its heel, turns about it until it is flat, stands, turns about its toes
 and leaves the ground. In the air its ankle follows a spline. The path of the hips over
 the ground is given. What is left free (pitch of the foot, two places in the air, height
-of the hips) is chosen so that hip, knee and ankle bend as in normal gait
-(:mod:`~humans_sim.control.gait.leg_fit`) as nearly as the lengths of
-the legs allow.
+of the hips) is chosen so that hip, knee and ankle bend as in normal gait as nearly as
+the lengths of the legs allow.
 
-Normal human gait in numbers: how long a stride takes, how the legs bend in it.
-
-Angles at the ends of the phases of a stride, in degrees: J. Perry, J. Burnfield, "Gait
-Analysis: Normal and Pathological Function", 2nd edition, Slack, 2010 (hip: the thigh
-against the vertical; rounded there to five degrees). Cadence: D. Grieve, R. Gear, "The
-relationships between length of stride, step frequency, time of swing and speed of
-walking for children and adults", Ergonomics 9, 1966.
+*Normal gait.* Angles at the ends of the phases of a stride, in degrees: J. Perry, J.
+Burnfield, "Gait Analysis: Normal and Pathological Function", 2nd edition, Slack, 2010
+(hip: the thigh against the vertical; rounded there to five degrees). Cadence: D.
+Grieve, R. Gear, "The relationships between length of stride, step frequency, time of
+swing and speed of walking for children and adults", Ergonomics 9, 1966.
 """
 
 from __future__ import annotations

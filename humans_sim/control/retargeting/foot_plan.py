@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot's feet stand and step, as a person's did, and when.
+"""Foot plan of a robot: places and times of its steps, as a person's.
 
 The sequence of feet and the share of each phase in a step are the person's. Step
 lengths and turns are scaled by the length of the leg and cut to the robot's longest;
 steps that would be too quick slow the whole motion down. The robot begins and ends at
 rest: before the first step the weight is shifted onto one foot, and a last step closes
 the feet where the recording ends between two.
-
-The feet of a plan over time.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is taken over of a person's motion, without the person's sizes.
+"""A person's motion without the person's sizes: directions, attitudes, steps.
 
 Directions and attitudes are in axes that turn with the heading of the pelvis, averaged
 over a step: x forwards, z up.
 
-Limbs of a body: the directions in which upper arms, forearms, thighs, shanks point.
-
-A limb is the line from one joint centre to the next. A person's are named; those of a
-robot follow from its kinematics:
+*Limbs*: directions of upper arms, forearms, thighs and shanks. A limb is the line from
+one joint centre to the next. A person's are named; those of a robot follow from its
+kinematics:
 
 - thigh and shank: from the pitch axis of the hip over the knee to that of the ankle,
   without the sideways offsets of these axes;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's motion on a robot.
+"""Retargeting: a person's motion on a robot.
 
 1. Feet: where and when they stand (:mod:`.foot_plan`); a foot that stands stays.
 2. Waist and arms follow the directions of the person's limbs (:mod:`.upper_body`).
@@ -11,8 +11,6 @@
    (:class:`~humans_sim.control.walking.whole_body_ik.WalkKinematics`).
 6. What is too fast or too strong for a joint is slowed down; what no slowing cures is
    refused (:class:`.errors.RetargetError`).
-
-A person's motion at the times of a robot's, smoothed.
 """
 
 from __future__ import annotations

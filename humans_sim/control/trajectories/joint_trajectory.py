@@ -6,8 +6,7 @@ with accelerations too by quintics. The path begins at the present set points,
 at rest. Unlike there, speeds and ranges of the robot are checked along the whole path
 before anything moves, and points whose time is over are left out.
 
-What a robot is led along, and how that fares. How far joints may be from their
-trajectory, and what follows where they are.
+Also: tolerances of the joints against their trajectory, and progress along it.
 """
 
 from __future__ import annotations

@@ -6,17 +6,15 @@ them the polynomial of degree five with neither speed nor acceleration at its en
 curves are smooth (C2), never overshoot, and one coordinate may move while another
 waits.
 
-A body that follows a motion by whole-body control. Postures that fulfil a task: inverse
-kinematics by damped Newton steps.
+*Inverse kinematics* by damped Newton steps gives the postures; whole-body control
+follows the motion.
 
-Postures along a path whose parameter is a joint angle of the body itself.
+*Path parameter*: a joint angle of the body itself. Where the knees are driven by
+muscles, they lead: the rest of the body goes where the angle of the knees says, however
+fast or slow the muscles are.
 
-Where the knees are driven by muscles, they lead: the rest of the body goes where the
-angle of the knees says, however fast or slow the muscles are.
-
-A torque law that leads the joints along curves.
-
-With the joints' block :math:`M_{jj}(q)` of the mass matrix,
+*Torque law* along the curves. With the joints' block :math:`M_{jj}(q)` of the mass
+matrix,
 
 .. math::
     \tau = M_{jj}(q)\bigl(\omega^2 (q^* - q) + 2 \omega (\dot q^* - \dot q)\bigr)

@@ -17,9 +17,9 @@ scaled down as far as needed, and no further, for each half to be monotone. The 
 meet with equal position, velocity and acceleration, and a coordinate never leaves the
 range of a, b, c.
 
-A slow periodic motion of some joints, for demonstrations and display tests.
+Also a slow periodic motion of some joints, for demonstrations and display tests.
 
-Files of trajectories, ``.traj3`` (manual section 8.2.2).
+*Files*, ``.traj3`` (manual section 8.2.2).
 
 Text with three blocks, each below its label. The layout of the blocks is assumed, the
 manual's figure being lost; numbers of the second block may stand on several lines::

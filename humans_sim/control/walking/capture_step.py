@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Where and when a foot lands after a push, by the linear inverted pendulum.
+r"""Landing place and time of a step after a push, by the linear inverted pendulum.
 
 The capture point :math:`\xi = c + \dot c / \omega` runs away from the zero-moment point
 p below the sole that stands,
@@ -20,10 +20,9 @@ Khadiv, Herzog, Moosavian and Righetti 2016, who solve a quadratic program).
 A body whose joints are held tips as one piece: its own inertia I counts, and
 :math:`\omega^2 = m g h / (m h^2 + I)`.
 
-One leg alone: joint angles that put its sole somewhere, the base being where it is.
-
-A body that was pushed is not where its plan has it. A foot that shall land flat is then
-placed from the base as it is measured.
+*One leg alone*: joint angles for a place of its sole. A body that was pushed is not
+where its plan has it. A foot that shall land flat is then placed from the base as it is
+measured.
 """
 
 from __future__ import annotations

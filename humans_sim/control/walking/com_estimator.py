@@ -15,12 +15,9 @@ A foot that lands shakes the joints, and their speeds say little for some period
 acceleration of the plan says how the centre of mass moves on; the measurement corrects
 it, less where a sole has just landed.
 
-What the sensors of a biped that walks measure.
-
-Where the plan of a walk lies in the world, and how the robot is seen there.
-
-A plan has a world of its own. The robot slips and drifts, so what is drawn or published
-of the plan is moved along with the foot that stands: heading and place on the floor.
+*Plan in the world.* A plan has a world of its own. The robot slips and drifts, so what
+is drawn or published of the plan is moved along with the foot that stands: heading and
+place on the floor.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footsteps that are given one by one, and footsteps along a path.
+"""Footsteps from a list, along a path, and on uneven ground.
 
-Footsteps on uneven ground: each sole whole on one level, as near as it gets.
+On uneven ground each sole stands whole on one level, as near as it gets.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ least
 .. math:: w_z \sum \lVert z_i - z_i^* \rVert^2 + w_r \sum \lVert \dot z_i \rVert^2
     + w_c \lVert e \rVert^2
 
-inside the support polygons, where e is what is missing in the condition. Unlike in the
+inside the support polygons, where e is the residual of the condition. Unlike in the
 article the condition is soft, so that the program always has a solution. The Hessian
 never changes: its factor is known, and what is left at a knot is a projection
 (:func:`~humans_sim.core.quadratic_program.project`), exact and compiled.
 
-The program of the preview as a projection, in one compiled call.
+The projection is one compiled call.
 """
 
 from __future__ import annotations

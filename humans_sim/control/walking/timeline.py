@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Phases of a walk on a grid of knots: which foot stands, which goes where, and when.
 
-What has begun stays as it is; everything later is planned anew when the command
+A phase that has begun stays as it is; everything later is planned anew when the command
 changes or a phase begins.
 
-Heading of a walk: how far it should have turned, how far it has, and the next turn.
-
-The command says how far each step turns the body. What is measured, or else planned,
-says how far it turned. The difference is made good by the steps to come.
+*Heading.* The command says how far each step turns the body. What is measured, or else
+planned, says how far it turned. The difference is made good by the steps to come.
 
 Hips with a yaw joint turn a little in each step, and take in a share of the difference.
 Legs that slip pivot on both feet, which takes time, and turn worse where the pivot is

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walking by velocity: a controller for a simulated biped with position servos.
-
-A walker that leads the servos of a simulated biped, call by call.
-"""
+"""Walking by velocity: a controller for a simulated biped with position servos."""
 
 from __future__ import annotations
 
