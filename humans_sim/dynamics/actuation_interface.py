@@ -16,12 +16,10 @@ ActuationStateReset      :meth:`Actuation.reset`
 Discrete states (modes, clocks, queues) are attributes of the actuation; they change in
 ``initialise``, ``command``, ``handle`` and ``reset`` only, never in ``dynamics``.
 
-Torques of position-controlled drives, where kernels can compute them.
-
-A motor with a torque-speed line pulls its joint to a set point that moves at constant
-speed. Hobby servos are such drives
-(:class:`~humans_sim.actuation.servo.Servo`); a kernel that makes a whole step
-evaluates them at its stages.
+*Position-controlled drives*, for kernels. A motor with a torque-speed line pulls its
+joint to a set point that moves at constant speed. Hobby servos are such drives
+(:class:`~humans_sim.actuation.servo.Servo`); a kernel that makes a whole step evaluates
+them at its stages.
 """
 
 from __future__ import annotations

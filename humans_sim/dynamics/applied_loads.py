@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on a system but rigid contacts: actuation, pushes, a soft surface.
+"""Applied loads of a system: actuation, pushes, a soft surface.
 
-Forces of a surface that gives way, as the dynamics takes them.
-
-Such a surface has samples of its own. At each it finds the forces of its contacts,
+*Soft surface.* It has samples of its own. At each it finds the forces of its contacts,
 which then are held up to the next one: both methods see a generalised force that is
 constant from sample to sample, so that neither is stiff.
 """

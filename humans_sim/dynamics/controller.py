@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Controllers: what turns the state of a simulation into commands for its actuation.
+"""Controllers: from the state of a simulation to commands for its actuation.
 
 A controller is anything that is called as ``controller(t, state)`` and answers with a
 command; a function is one. :class:`~humans_sim.dynamics.simulation.Simulation` alone
 calls it, and hands the command to the actuation, which lets it act after its delay.
 
-When a controller is called: at exact times, which are events of the simulation.
+Calls come at exact times, which are events of the simulation.
 """
 
 from __future__ import annotations

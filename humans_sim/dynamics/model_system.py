@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A biped model in its scene, as the dynamics sees it.
 
-The table of a model's contacts: its points with solids, its joints with limits. The
-points of a model that may touch: tags, then features of its body. What a run keeps of
-the system it was simulated with.
+Also: the table of its contacts (points with solids, joints with limits), the points
+that may touch (tags, then features of its body), and its record in a run.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Ball, block, rod, pendulum, beads, slider: the data are textbook ones. The woodp
 toy is Glocker's (Dynamik von Starrkoerpersystemen mit Reibung und Stoessen, 1995),
 with the numbers used by Leine, van Campen and Glocker (2003).
 
-Contacts of a rigid body in the plane with the floor, corner by corner. A mechanical
-system in general coordinates: mass matrix, forces, gaps.
+:class:`GeneralSystem` is any system of mass matrix, forces and gaps. Rigid bodies in
+the plane touch the floor corner by corner.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation records while it runs: signals, events, progress, samples."""
+"""The recording of a simulation: signals, events, progress, samples."""
 
 from __future__ import annotations
 

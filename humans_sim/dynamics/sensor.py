@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What all sensors share: when they measure, and the errors of their signals.
+r"""Common parts of sensors: times of measuring, errors of signals.
 
-What a real sensor does to a signal: scale, bias, noise, range and rounding.
+Errors are scale, bias, noise, range and rounding:
 
 .. math:: y = \operatorname{round}(\operatorname{clip}((1 + s) x + b + n))
 

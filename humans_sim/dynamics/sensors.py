@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Sensors of a simulated robot: inertial units, feet, joint encoders.
 
-Force and torque sensors in the soles, and the centre of pressure they give.
+*Feet* measure force, torque and centre of pressure. Contact forces are those of the
+instant in the event-driven method, and means over the last step with time stepping. The
+first reading of a run is zero there.
 
-Contact forces are those of the instant in the event-driven method, and means over the
-last step with time stepping. A run that begins has none yet: the first reading is zero
-there.
-
-Inertial measurement units: specific force and angular rate in their own frames.
+*Inertial units* measure in their own frames
 
 .. math:: f = R^T (\ddot p - g), \qquad \omega = R^T \omega_{world}
 
@@ -22,7 +20,7 @@ p is the origin of the frame that carries the unit, and R its attitude: at rest 
 ``velocity_change`` is in both the integral of f since the reading before, impacts
 included: the difference of two velocities, minus what gravity did.
 
-Sensors as a YAML file describes them.
+*Files*:
 
 .. code-block:: yaml
 

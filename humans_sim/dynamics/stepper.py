@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both methods, event-driven and time-stepping, have in common.
+"""Common parts of both methods, event-driven and time-stepping.
 
-Numerical failures of a step, as errors that say what they mean for the motion.
-Configurations without penetration.
+Numerical failures are errors that say what they mean for the motion. Also
+configurations without penetration.
 """
 
 from __future__ import annotations

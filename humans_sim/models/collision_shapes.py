@@ -7,11 +7,10 @@ shape is convex, and the set of points within ``radius`` of the convex hull of i
 height of its highest point along a direction d therefore is ``(vertices @ d).max() +
 radius``. Meshes give way to their convex hulls.
 
-Meshes that a model's URDF names: where they lie, and what is in them.
-
-A mesh can name other files: buffers of glTF, materials and pictures. All of them are
-read here, through :class:`SideFiles`, and never by a library from its name: regular
-files in the mesh's own package or folder, within one limit of bytes.
+*Meshes* that the URDF names. A mesh can name other files: buffers of glTF, materials
+and pictures. All of them are read here, through :class:`SideFiles`, and never by a
+library from its name: regular files in the mesh's own package or folder, within one
+limit of bytes.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model is made of, before pinocchio: links, joints, tags, contacts.
+"""The description of a model, before pinocchio: links, joints, tags, contacts.
 
 Everything here is on ROS axes (x forward, y left, z up). In the zero position all
 link frames are parallel to the world's, so a joint needs an origin and an axis only.
 
-What a model is put together from, whether it comes from YAML or from a URDF. What a
-model's file says of links that touch each other. Shapes of model files: boxes, limbs
-and other solids drawn on the bodies. Reading lists of names and the HuMAnS layout,
-shared by all model files.
+Also its parts as read from YAML or a URDF: shapes on the bodies, links that touch each
+other, lists of names, the HuMAnS layout.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A biped model: kinematics and dynamics on pinocchio, in ROS axes.
 
-Poses and motions of many joints, read from pinocchio's data in one copy.
-
-The vectors of a data object are equally spaced in memory: an array over all of them is
-a view, and what some joints need is one indexed copy, whatever their number.
+*Poses and motions* of many joints are read from pinocchio's data in one copy. The
+vectors of a data object are equally spaced in memory: an array over all of them is a
+view, and what some joints need is one indexed copy, whatever their number.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The event-driven method for a model whose joints have dry friction.
 
-Dry friction of joints as contacts: a brake shoe on each joint.
-
-A shoe of mass m rests on the joint by its weight, which is the dry friction c of the
-joint: :math:`m g = c`, with a coefficient of friction of one. It can lift off the joint
-by a coordinate of its own, but nothing ever makes it: its normal force is c, so the
-joint is held by anything up to c and slides against c. That is the set-valued law
-:math:`r \in c \operatorname{Sgn}(\dot q)` without rounding off, and events of sticking
-and sliding come with it. In an impact the shoe gives no impulse, as a friction torque
-of finite size must not.
+Dry friction is a contact: a brake shoe on each joint. A shoe of mass m rests on the
+joint by its weight, which is the dry friction c of the joint: :math:`m g = c`, with a
+coefficient of friction of one. It can lift off the joint by a coordinate of its own,
+but nothing ever makes it: its normal force is c, so the joint is held by anything up to
+c and slides against c. That is the set-valued law :math:`r \in c
+\operatorname{Sgn}(\dot q)` without rounding off, and events of sticking and sliding
+come with it. In an impact the shoe gives no impulse, as a friction torque of finite
+size must not.
 """
 
 from __future__ import annotations

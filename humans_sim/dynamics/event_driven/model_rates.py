@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The right-hand side of a model between two events, and its gaps, compiled.
 
-The right-hand side between two events, with the modes of the contacts fixed.
-
-Drift off the constraints is pulled back inside the equations: the contacts obey
-:math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place of :math:`\ddot g = 0`, which
-is the same motion when g is zero and forgets numerical errors in a time
-:math:`1/\omega`.
-
-The right-hand side of a model in one compiled call, and its gaps.
+Modes of the contacts are fixed. Drift off the constraints is pulled back inside the
+equations: the contacts obey :math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place
+of :math:`\ddot g = 0`, which is the same motion when g is zero and forgets numerical
+errors in a time :math:`1/\omega`.
 
 Poses, mass matrix and bias come from the model's table of links, contacts and their
 forces from the kernels that every system uses.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integrator of smooth motion: one step at a time, then look back into it.
+"""The integrator of smooth motion, which changes its method where motion is stiff.
 
-An integrator that changes its method where motion is stiff.
+It makes one step at a time, and can look back into it.
 
 Contacts that slide by micrometres a second are stiff: friction turns with the velocity,
 at a rate of friction over speed. An explicit method then takes steps of 0.1 us for a

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Smooth motion with the contacts as they are: what holds between two events.
-
-The closed contacts between two events, and what each of them does.
-"""
+"""Smooth motion between two events: contacts keep their modes."""
 
 from __future__ import annotations
 

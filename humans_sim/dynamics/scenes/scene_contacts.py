@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may touch in a scene: features, solids, pairs of them, ends of joints.
+"""Contacts of a scene: features, solids, pairs of them, ends of joints.
 
-Compiled geometry of scenes in which solids move: gaps, rates and Jacobians.
-
-A mover is a link of the robot or a free body; the floor and what is fixed to it have
-the number -1. Contacts are, in this order: features (balls and points of movers) with
-solids, places of pairs of boxes, joints with their limits.
+Gaps, rates and Jacobians are compiled. A mover is a link of the robot or a free body;
+the floor and what is fixed to it have the number -1. Contacts are, in this order:
+features (balls and points of movers) with solids, places of pairs of boxes, joints with
+their limits.
 """
 
 from __future__ import annotations

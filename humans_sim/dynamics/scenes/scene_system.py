@@ -5,9 +5,6 @@ All of them stand in one tree of pinocchio's: the robot first, then a free flyer
 each body. So they share one mass matrix and one contact problem, and a robot can push a
 box. Made for the method ``time_stepping``: the accelerations of contacts between
 movers, which event-driven simulation needs, are not computed.
-
-A robot and free bodies in one tree of pinocchio's. Local coordinates of a scene: the
-robot's, then those of each free body.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rolling bodies: coins, ellipsoids, rattlebacks, and how they start.
 
-Bodies known for the way they roll, and how they start.
-
 The rattleback has the numbers of Kane and Levinson (Realistic mathematical modeling of
 the rattleback, International Journal of Non-Linear Mechanics 17, 1982).
 """

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""A mechanism whose bodies touch with smooth surfaces, as the dynamics sees it.
 
-Local coordinates of any tree of pinocchio's.
-
-Springs and dampers at the joints of a tree.
-
-The potential of the springs is :math:`\tfrac12 d^T K d` with the difference d of the
-configuration from the rest: the vector of the rotation at a ball joint. Their force is
-its exact gradient.
+*Springs and dampers* at the joints. The potential of the springs is :math:`\tfrac12 d^T
+K d` with the difference d of the configuration from the rest: the vector of the
+rotation at a ball joint. Their force is its exact gradient.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ is solved together with the contact law between the impulses p and the velocitie
 end of the step. What it takes, the factor U of M and :math:`U^{-1} J^T`, also serves to
 put gaps right afterwards.
 
-The energy of a time step: what it may be, and how a velocity is made to obey.
-
-A step may not end with more energy than it began with and the applied forces put in,
+*Energy* of a step and its bound. A step may not end with more energy than it began with
+and the applied forces put in,
 
 .. math:: E_{k+1} \le E_k + h\, \tau \cdot \tfrac12 (v_k + v_{k+1}),
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time steps of models in compiled calls: one, or all up to the next command.
 
-Many time steps of a model in one compiled call.
-
 Between two commands nothing but drives acts on a model. Its steps then need nothing
 from outside, and what a call costs is paid once for all of them.
 """

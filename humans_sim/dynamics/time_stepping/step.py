@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""One time step: impulses, then gaps and energy corrected.
 
-The least change of position after which contacts are where they belong.
+Gaps are corrected by the least change of position:
 
 .. math:: \min_s s^T M s \quad \text{with} \quad g_i + J_i s = 0, \; g_j + J_j s \ge 0
 

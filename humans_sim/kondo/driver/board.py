@@ -5,15 +5,12 @@ A robot's thread (:mod:`.robot`) knows :class:`Boards` alone. Boards of another 
 (RCB-3, RCB-4) are another subclass of it and another name in
 :mod:`~humans_sim.kondo.driver.robot_settings`.
 
-What a driven robot says of itself.
-
-Set points that a board may have in force, where it did not acknowledge all.
-
-A frame that was not answered was taken or not. The set point in force is the last one
-that is known to have been taken, or any that was sent since; what lies between the
-least and the largest of them bounds the next step. An acknowledgement that is late, or
-could be an earlier frame's, still rules out what was sent before that frame: so a robot
-on a slow line continues, by one step for two acknowledgements.
+*Set points in force*, where a board did not acknowledge all. A frame that was not
+answered was taken or not. The set point in force is the last one that is known to have
+been taken, or any that was sent since; what lies between the least and the largest of
+them bounds the next step. An acknowledgement that is late, or could be an earlier
+frame's, still rules out what was sent before that frame: so a robot on a slow line
+continues, by one step for two acknowledgements.
 
 An acknowledgement has no sum: another reply may become one on the line, and a damaged
 frame whose sum is right by chance is acknowledged like the one that was sent. So what

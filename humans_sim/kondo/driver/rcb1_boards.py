@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two RCB-1 on one line as one robot: set points, readings, limp servos.
 
-What RCB-1 boards keep: trims and motions, read back after they are written.
+Also trims and motions that the boards keep, read back after they are written.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ A program opens :attr:`Emulator.port` as it would the serial port. Answers come 
 as the line's rate makes them: 115200 baud, ten bits a byte. Faults are injected on both
 ways; :meth:`Emulator.unplug` takes the port away.
 
-What can happen to bytes on a serial line, on purpose: for tests of drivers. Commands in
-a stream of bytes, as a board receives them.
+Also faults of a serial line, for tests of drivers, and commands in a stream of bytes.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of a robot whose boards are emulated: what its servos, floor and weight do.
+"""The body of a robot on emulated boards: its servos, floor and weight.
 
 Pure: it is given what the boards received and when, and goes through simulated time as
 it is asked to. The same commands at the same times give the same motion, however late
 they are worked off.
 
-Servos of a simulated robot that go where its boards lead them.
-
-The torque is that of :class:`~humans_sim.kondo.motion.pose_servo.PoseServo`: the board
-sends positions alone, so that the damping acts on the speed of the joint, and the joint
-follows late by damping over gain. A limp channel has the friction of its gear and no
-torque.
+*Servos.* The torque is that of :class:`~humans_sim.kondo.motion.pose_servo.PoseServo`:
+the board sends positions alone, so that the damping acts on the speed of the joint, and
+the joint follows late by damping over gain. A limp channel has the friction of its gear
+and no torque.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which channel of the boards turns which joint, from where, and which way.
+"""Channels of the boards: joint, home and sense of each.
 
-Poses of a motion whose times are given: a channel without a servo keeps the time.
-
-The boards lead all channels to a pose in the time of the largest change: poses that
-change little come soon, whatever a motion needs, and no speed step is slow enough for a
-slow motion. So a channel without a servo goes to and fro by as many degrees as the
-fastest speed step takes for the time wanted. It always changes most.
+*Times of poses*: a channel without a servo keeps them. The boards lead all channels to
+a pose in the time of the largest change: poses that change little come soon, whatever a
+motion needs, and no speed step is slow enough for a slow motion. So a channel without a
+servo goes to and fro by as many degrees as the fastest speed step takes for that time.
+It always changes most.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A CSV file with the header ``position,speed,ch1,...,ch24``; one line a pose. Pos
 count from 0; speed steps are 0 (fast) to 7 (slow); a channel holds degrees, 0 to 180,
 or :data:`UNUSED`.
 
-Motions by name: those that come with the package, or files of one's own.
+Motions have names: those of the package, or files of one's own.
 """
 
 from __future__ import annotations

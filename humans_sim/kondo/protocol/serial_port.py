@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serial port as the boards need it; every failure is a :class:`PortError`.
 
-Serial ports of this machine: which there are, and whether one may use them.
+Also the serial ports of this machine and whether one may use them.
 
 Nothing is opened: that alone would reset some devices.
 """

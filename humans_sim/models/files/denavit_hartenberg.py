@@ -8,9 +8,8 @@ A row that moves is written as in the manual's ``KinematicData.maple``, with its
 coordinate in theta or lambda (``theta: -pi/2-q4``), or by the keys ``joint`` and
 ``sense``: then it turns by theta + sense * q.
 
-Generalised coordinates in the rows of a table: ``0.903+q17``, ``-pi/2-q4``. A body of a
-model file, before it becomes links and joints. The HuMAnS vector of a table that does
-not list it: what its rows say of it.
+Also: coordinates in the rows (``0.903+q17``, ``-pi/2-q4``), bodies before they become
+links and joints, and the HuMAnS vector of a table that does not list it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of tables: those that come with the package, and files of the user.
+"""Models by name: those of the package, and files of the user.
 
-From a :class:`ModelDescription` to a pinocchio model.
+A :class:`ModelDescription` becomes a pinocchio model.
 """
 
 from __future__ import annotations

@@ -5,11 +5,10 @@
 tags, contact points, soles, frames, limits, damping and dry friction of joints, the
 HuMAnS layout and drive rotors.
 
-Whether a URDF can be the description of a body: tree, masses, limits, axes.
+Tree, masses, limits and axes are checked.
 
-The element ``<ros2_control>`` of a URDF, for a robot that is driven over topics.
-
-Joints are commanded and read by ros2_control's hardware interface for topics
+*The element* ``<ros2_control>``, for a robot driven over topics. Joints are commanded
+and read by ros2_control's hardware interface for topics
 (``joint_state_topic_hardware_interface``), whether a simulation or a real robot takes
 the commands.
 """
