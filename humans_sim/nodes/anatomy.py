@@ -9,9 +9,7 @@ Gives ``/tf`` (wrist -> bones), ``bones`` and ``wrist_markers`` (MarkerArray),
 ContactStates) and ``/diagnostics``. Services: ``~/pause`` (SetBool), ``~/restart``
 (Trigger), ``~/make_ball_model`` (Trigger; of what the parameters ``ball_model.*`` say).
 
-Samples of a wrist's motion as messages. The service of the node ``anatomy`` that makes
-ball models of meshes. What the node ``anatomy`` computes beside its topics, in threads
-of their own.
+The motion and the ball models are computed in threads of their own.
 """
 
 from __future__ import annotations

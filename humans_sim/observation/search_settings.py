@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that tune the search for postures, all of them.
+"""Settings of the search for postures, and their files (YAML).
 
 A file of pipeline settings may change them: ``search``, ``gate``, ``tracking``,
 ``start``, ``smoothing`` and ``uncertainty`` are its keys
 (:meth:`humans_sim.observation.markers.PipelineSettings.load`); the file
 ``config/reconstruction/settings.yaml`` has them all as they come.
-
-Settings of the search for postures, read from files of pipeline settings (YAML).
-
-The numbers that tune the search for postures (:mod:`..search_settings`).
 
 They lie beside ``markers`` and ``posture``, since files of pipeline settings have them.
 """

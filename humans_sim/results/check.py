@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Is a run physically right? Gaps, forces, friction, shapes, energy, impacts, falls.
+r"""Physical check of a run: gaps, forces, friction, shapes, energy, impacts, falls.
 
-One thing that the check of a run looks at. Whether a robot that was to stay on its feet
-did.
-
-Are the jumps of a run physically right? Energy and momentum at each event.
+*Jumps*: energy and momentum at each event,
 
 .. math:: M (v_+ - v_-) = P, \qquad T_+ - T_- = \tfrac12 (v_- + v_+)^T P
 

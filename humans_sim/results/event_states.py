@@ -5,11 +5,9 @@ Samples of a run lie a period apart; an event lies between two of them. States a
 are a table of their own, not further samples: times of samples increase and are even,
 which films, exports, derivatives and comparisons rely on.
 
-Two more samples at each event of a run, for curves that jump where they do.
-
-Samples lie a period apart, and an impact takes no time: joined by a line, two samples
-make it a ramp of one period. For drawing and tables each time of an event is there
-twice, before and after.
+*Two more samples at each event*, for curves that jump. Samples lie a period apart, and
+an impact takes no time: joined by a line, two samples make it a ramp of one period. For
+drawing and tables each time of an event is there twice, before and after.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run keeps of its model and scene, so that its file alone can be shown again.
+"""The record of model and scene in a run, so that its file alone can be shown.
 
 Plain data under the keys ``model``, ``solids`` and ``radii`` of :attr:`Run.info`; for
 feet on balls ``sphere_tags``, for a body that touches as a whole ``features``. Runs
 without them (older files) are taken to be of the model that has the system's name, on a
 floor.
 
-Coordinates of a run with their units; quaternions as the angles they stand for.
+Also coordinates with their units; quaternions as angles.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of a simulation: arrays over time, events, files.
 
-Where the bodies of a run are: free ones by their own coordinates, others by joints.
-
-Bodies of a mechanism name the joint that they are on (``joint``), and the run keeps the
-joints under ``joints``: name, kind, parent and placement, in the order of the
-coordinates.
+*Bodies*: free ones by their own coordinates, others by joints. Those of a mechanism
+name their joint (``joint``), and the run keeps the joints under ``joints``: name, kind,
+parent and placement, in the order of the coordinates.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch descriptions of graphs, for the files in ``launch/``.
 
-ros2_control in launch descriptions: its manager, and what loads its controllers.
+Also ros2_control's manager, and what loads its controllers.
 """
 
 from __future__ import annotations

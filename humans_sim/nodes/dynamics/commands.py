@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of the joints, as the node ``dynamics`` takes them.
 
-How a simulation fares, on ``/diagnostics`` (REP-107).
+Also its diagnostics (REP-107).
 """
 
 from __future__ import annotations

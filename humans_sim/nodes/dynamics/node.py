@@ -15,8 +15,8 @@ command stamped t_k has come, or is overdue; with ``sync: free`` the simulation 
 the wall clock with the newest command. All callbacks run in one thread, and each
 integrates one sampling period at most.
 
-The services of simulation_interfaces, where that package is installed. The action
-``follow_joint_trajectory``, where control_msgs is installed.
+Services of simulation_interfaces and the action ``follow_joint_trajectory`` are there
+where simulation_interfaces and control_msgs are installed.
 """
 
 from __future__ import annotations

@@ -1,18 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the node ``dynamics`` for what the body meets: solids, gravity, limits.
+"""Parameters of the node ``dynamics``: scene, soft ground, integration.
 
 Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
-``Parameters``.
-
-Parameters of the node ``dynamics`` for a ground that gives way: ``soft_ground.*``.
-
-Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
-``Parameters``.
-
-Parameters of the node ``dynamics`` for how it integrates: laws and tolerances.
-
-Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
-``Parameters``.
+``Parameters``. The scene has solids, gravity and limits; a ground that gives way the
+keys ``soft_ground.*``; integration its laws and tolerances.
 """
 
 from __future__ import annotations

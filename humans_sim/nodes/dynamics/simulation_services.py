@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard services that lead a simulation (simulation_interfaces).
+"""Standard services of a simulation (simulation_interfaces).
 
 Whether time passes, steps, resets, and what the simulator can do. A request that comes
 at the wrong time is answered with a code and a sentence; the run stays as it is.
 
-Answers of the standard services (simulation_interfaces).
+Also the answers of these services.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The action ``walk``: a number of steps, then standing.
 
-How the node ``walk`` gets a robot up: service ``get_up``, and events of falls.
+Also the service ``get_up``, and events of falls.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ A tick is made when joint_states, imu and both wrenches of one stamp are there; 
 command carries that stamp, so that a simulation in lock-step does not depend on the
 load of the machine. Odometry is used for drawings and displacements alone.
 
-Paths that the node ``walk`` follows: ``nav_msgs/Path`` to points of its plan.
+A path (``nav_msgs/Path``) becomes points of its plan.
 """
 
 from __future__ import annotations

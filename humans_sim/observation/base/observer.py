@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The position observer: where the base is, from joint angles and sole forces.
+"""The position observer: pose of the base from joint angles and sole forces.
 
 The manual's chapter 7, for any model with soles. A foot that is well on the ground did
 not move since the last call, so the base is where the joint angles put it over that
@@ -21,8 +21,7 @@ foot. Where we depart from the manual:
   the places of the others are averaged, which encoders that round call for. Where the
   height of a level floor is known, they are those of the closed chain.
 
-Measurements that an observer takes, checked. What can be the reference of an observer:
-soles on the ground, and a suspension.
+Also its checked measurements, and its references: soles and a suspension.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Header and parameters of a C3D file, read within the bounds of the file.
+"""Header, parameters and layout of a C3D file, read within the bounds of the file.
 
 The format is that of the C3D user guide (c3d.org): blocks of 512 bytes; the first holds
 ten numbers about the data; the parameters follow, each in a group, as ``POINT:RATE``.
@@ -7,11 +7,9 @@ Nothing that the file claims is believed before the bytes are there. What progra
 many years got wrong is read where only one reading is possible, and noted: parameters
 beyond their declared end, a last pointer that leads nowhere, contents cut short.
 
-How the data of a C3D file lie: counts from header and parameters, and the size.
-
-Header and parameters say most things twice, and programs forget to keep one of the
-two. The bytes of the file decide: of all readings that the claims allow, one fills the
-file to its last block.
+*Layout* of the data. Header and parameters say most things twice, and programs forget
+to keep one of the two. The bytes of the file decide: of all readings that the claims
+allow, one fills the file to its last block.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ six sensors with a calibration matrix. A plate's own axes follow from its corner
 down. Files differ in signs and units, and physics decides: the sensors lie beneath the
 surface, a plate can only push a body upwards, and the centre of pressure lies on it.
 
-Zero and sign of a force plate, from what a plate can do: be empty, and push.
+Zero and sign follow from what a plate can do: be empty, and push.
 """
 
 from __future__ import annotations

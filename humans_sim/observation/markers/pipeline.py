@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to markers before a posture is sought, in the manual's order.
+"""The marker pipeline before the search for postures, in the manual's order.
 
 Identify, fill gaps, change the frame, filter.
 
-From the laboratory's frame to the model's: heading and place of who stands there.
+The frame is changed to the model's by heading and place of the person.
 """
 
 from __future__ import annotations

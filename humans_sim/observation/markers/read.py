@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of markers, whatever their format.
 
-Tables of positions as the Optotrak of the HuMAnS experiments wrote them (CSV).
-
-One line a sample, three columns (x, y, z) an LED (manual, section 9.6). An LED that was
-not seen reads -3.6973E+028. Real files differ: columns are parted by commas, semicolons
-or tabs, with decimal commas where commas are free; a line of names may stand above the
-numbers, with numbers of frames or times in the first columns if it says so; lines such
-as ``Frequency: , 100`` may stand above that.
+*Optotrak tables* (CSV), as of the HuMAnS experiments. One line a sample, three columns
+(x, y, z) an LED (manual, section 9.6). An LED that was not seen reads -3.6973E+028.
+Real files differ: columns are parted by commas, semicolons or tabs, with decimal commas
+where commas are free; a line of names may stand above the numbers, with numbers of
+frames or times in the first columns if it says so; lines such as ``Frequency: , 100``
+may stand above that.
 """
 
 from __future__ import annotations

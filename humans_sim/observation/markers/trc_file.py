@@ -13,11 +13,10 @@ then, after an empty line or not, one line a sample. The axes are those of OpenS
 ground, y up, unless the caller says otherwise. A marker was not seen where its columns
 are blank, say NaN (as OpenSim writes) or are all exactly zero (as cameras write).
 
-Force files of OpenSim (``.mot``, ``.sto``): forces of the ground on the feet.
-
-Each foot or plate has columns ``..._vx``, ``..._vy``, ``..._vz`` for the force,
-``..._px`` and so on for the point at which it acts, and mostly a torque, in a column
-of the same name with torque or moment for force.
+*Force files* of OpenSim (``.mot``, ``.sto``): the ground on the feet. Each foot or
+plate has columns ``..._vx``, ``..._vy``, ``..._vz`` for the force, ``..._px`` and so on
+for the point at which it acts, and mostly a torque, in a column of the same name with
+torque or moment for force.
 """
 
 from __future__ import annotations

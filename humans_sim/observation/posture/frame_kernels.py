@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled steps around the search of one frame: they are short, and many.
-
-Frames that follow each other, in one compiled call.
-"""
+"""Compiled steps around the search of one frame, and of frames in a row."""
 
 from __future__ import annotations
 

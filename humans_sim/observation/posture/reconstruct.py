@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Postures of a trial whose markers are prepared, frame by frame or all at once.
 
-A whole motion at once: markers, and accelerations that are not too large.
-
-The postures :math:`q_k` of all frames minimise
+*All at once*: markers, and accelerations that are not too large. The postures
+:math:`q_k` of all frames minimise
 
 .. math:: \sum_k \sum_m w_m\,\rho(|y_{km} - x_m(q_k)|)
    + \sum_i s_i \int \ddot q_i^2\,dt

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reconstructed motion: postures, and how well they explain the markers.
+"""A reconstructed motion: postures, and their residuals to the markers.
 
-Reconstructions read back from files (``.npz``). Reconstructions written to files
-(``.npz``): everything, to be loaded again.
+Files (``.npz``) hold everything, to be loaded again.
 
-What a recording has beside its markers, in files of reconstructions (``.npz``).
-
-Events, notes and what the file said of itself go to the header; channels and plates
-are arrays, those of all plates one after the other.
+Of the recording, events, notes and what the file said of itself go to the header;
+channels and plates are arrays, those of all plates one after the other.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""How sure every coordinate of every frame is, and joints that no marker shows.
+r"""Uncertainty of every coordinate of every frame, and joints that no marker shows.
 
-With the normal matrix H of a frame's markers, their noise :math:`\sigma`, and
-variances :math:`p_i` of what is known of coordinates without them, the covariance of
-the posture is :math:`(H/\sigma^2 + \mathrm{diag}(1/p_i))^{-1}`. The noise comes from
-the residuals of the trial, divided by the degrees of freedom that postures leave.
+With the normal matrix H of a frame's markers, their noise :math:`\sigma`, and variances
+:math:`p_i` of the coordinates' priors, the covariance of the posture is
+:math:`(H/\sigma^2 + \mathrm{diag}(1/p_i))^{-1}`. The noise comes from the residuals of
+the trial, divided by the degrees of freedom that postures leave.
 
 A coordinate that the markers of a frame show much worse than usual is hidden there. It
-is interpolated by its own motion before and after (:mod:`.bridge_kernels`), which gives
-the mean and the variance of a prior with which such frames are solved again.
-
-A coordinate is interpolated over the frames in which nothing shows it.
+is interpolated by its own motion before and after, which gives the mean and the
+variance of a prior with which such frames are solved again.
 
 Its acceleration is white noise of the power density d, so that over a time h its angle
 and speed gain the covariance :math:`d\,(h^3/3, h^2/2; h^2/2, h)`. A Kalman filter runs

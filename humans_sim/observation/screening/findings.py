@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a look at a recording shows.
+"""Findings of the screening of a recording.
 
-How many markers of a set a recording has, and which set would have more.
+Also how many markers of a set it has, and which set would have more.
 """
 
 from __future__ import annotations

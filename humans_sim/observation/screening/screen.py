@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a recording can be a person with these markers, before postures are sought.
+"""Screening: can a recording be a person with these markers?
 
 Some frames are looked at; nothing is solved, so that it takes a fraction of a second
 however long the recording is.
 
-Units that a recording has against what its file says. Which way up a recorded person
-is: heads are above feet, or people lie down. Which frames of a recording are looked at,
-and how fast its markers are there.
+Looked at are its units, which way up the person is (heads are above feet, or people lie
+down), and how fast markers are.
 
-Labels that stand on each other's markers.
-
-Two labels are exchanged where the recording is far more probable with the two
-exchanged: distances that then fit count by their logarithmic probabilities, tetrahedra
-that then lie the right way round one each.
+*Exchanged labels.* Two are exchanged where the recording is far more probable with the
+two exchanged: distances that then fit count by their logarithmic probabilities,
+tetrahedra that then lie the right way round one each.
 """
 
 from __future__ import annotations

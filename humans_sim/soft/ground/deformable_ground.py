@@ -6,7 +6,7 @@ A point below the surface is pushed up by a unilateral visco-elastic contact,
 bilinearly; the pins take the same force downwards. Friction is Coulomb's with a viscous
 beginning. Pins move by the screen's own samples.
 
-How a ground was deformed in the course of a run.
+Also the deformation of a ground in the course of a run.
 """
 
 from __future__ import annotations

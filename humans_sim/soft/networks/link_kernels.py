@@ -4,7 +4,7 @@
 Plain springs with dampers have a loop of their own; conditional links run through the
 table of their automata.
 
-A network as tables for kernels.
+Networks are given as tables.
 """
 
 from __future__ import annotations

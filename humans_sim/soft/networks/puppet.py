@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puppets and coats of points, and a network in motion as a run.
 
-The thesis' figures: a puppet of 14 masses, bricks, a ball with a skin (section 5.5).
+*Figures* of the thesis: a puppet of 14 masses, bricks, a ball with a skin (section
+5.5). The thesis gives numbers of masses only; sizes, stiffness and viscosity are
+assumed, such that a puppet of one metre stands on the feet that an operator holds.
 
-The thesis gives numbers of masses only; sizes, stiffness and viscosity are assumed,
-such that a puppet of one metre stands on the feet that an operator holds.
-
-Coats without mass: points that follow others by weights (thesis, section 5.5).
-
-A point of such a coat is a mean of control points, with weights that sum to one. What
+*Coats without mass*: points that follow others by weights (thesis, section 5.5). A
+point of such a coat is a mean of control points, with weights that sum to one. What
 pushes it is handed on to the control points by the same weights, so that power, force
 and moment are kept: a transmitting skin.
 """

@@ -5,24 +5,21 @@ A coat is a network (thesis, section 5.5: a physical coat). The first masses of 
 are fixed on a link; balls on other links keep it off the body. One way, the body drives
 it and feels nothing of it; both ways, the body feels the forces of what it carries.
 
-A coat as a stage after the body: driven by the recorded motion of a run.
+*As a stage after the body*, driven by the recorded motion of a run. Between two samples
+of the run, what the coat hangs on moves along cubic polynomials through its places and
+velocities.
 
-Between two samples of the run, what the coat hangs on moves along cubic polynomials
-through its places and velocities.
+*In step with the body.* At each sample the coat's fixed masses are put where the links
+are, the coat moves by one step, and its forces on the links are held until the next
+sample. One way, these forces are none: then the coat is a stage after the body, fed
+with its motion.
 
-A coat in step with the body that wears it.
-
-At each sample the coat's fixed masses are put where the links are, the coat moves by
-one step, and its forces on the links are held until the next sample. One way, these
-forces are none: then the coat is a stage after the body, fed with its motion.
-
-Whether a body feels what it wears: admittances at the points that carry it.
-
-The body's is :math:`[J (j \omega M)^{-1} J^T]^{-1}` with the joints that are not
-locked, along the direction in which it gives way most. A piece that hangs on the point
-by springs (K, Z in all) is its whole mass behind them: no softer part of it loads the
-body more, but near :math:`\sqrt{K / m}`. Feet on a floor and feedback make the body
-stiffer, so the error is rather less than predicted.
+*Does a body feel its coat?* By admittances at the points that carry it. The body's is
+:math:`[J (j \omega M)^{-1} J^T]^{-1}` with the joints that are not locked, along the
+direction in which it gives way most. A piece that hangs on the point by springs (K, Z
+in all) is its whole mass behind them: no softer part of it loads the body more, but
+near :math:`\sqrt{K / m}`. Feet on a floor and feedback make the body stiffer, so the
+error is rather less than predicted.
 """
 
 from __future__ import annotations

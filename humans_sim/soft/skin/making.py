@@ -4,10 +4,8 @@
 The surface is polygonised in a pose with spread arms, cut where cloth ends, and bound
 to the joints; the result is kept in the user's cache.
 
-Meshes cut along lines where what they are made of changes. A grid that is finer around
-head and hands of a body with its arms spread. Skins kept in the user's cache, by what
-they are made from. A skin cut into rigid pieces, one for each link and material, for a
-URDF.
+Meshes are cut where their material changes; the grid is finer around head and hands.
+For a URDF, a skin is cut into rigid pieces, one for each link and material.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@ plain functions and shows a plain status. The functions are called in threads of
 page; what they do must be safe there, and short. A walk that a browser asked for ends
 when that browser is no longer heard.
 
-Sliders for the velocity of a walk. How far the controls of a page go, by what the model
-can follow. What a page shows of a robot, and how it is looked at: nothing here
-commands.
+Also sliders for the velocity of a walk, ranges of controls by what the model can
+follow, and the view, which commands nothing.
 """
 
 from __future__ import annotations

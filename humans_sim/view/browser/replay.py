@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as it can be shown: its model, its scene, the forces on its links.
-
-Where the biped of a run touches its scene: places and forces in the world.
+"""A run for display: its model, its scene, the forces on its links.
 
 A run keeps of each contact its mode, gap and force along normal and tangents. Where the
 contact is and which way its surface faces follows from the posture, the model and the

@@ -9,7 +9,7 @@ and then act for that browser alone. When it leaves, is no longer heard while it
 or leads nowhere for some time, the sliders are dead again and the robot is commanded to
 stand.
 
-Who may lead a real robot: one browser, which said so, and only while it does.
+Only the browser that armed it leads a robot.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page that plays stored runs, one or several beside each other.
 
-The controls of a page that plays stored runs: a time line, the view, pictures. The time
-of stored runs as they are played: it runs, stands still, is moved. Pictures of a page
-as a browser draws it: it renders, the server keeps them.
+Also its controls (a time line, the view, pictures), the time of played runs, and
+pictures, which a browser renders and the server keeps.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in flat pictures: a film strip (PNG) and a small looping film (GIF).
+"""Flat pictures of runs: a film strip (PNG) and a small looping film (GIF).
 
-Runs of networks in flat pictures: a film strip (PNG) and a film (GIF). A ground that
-gives way, seen from above, in films and reports.
+Runs of bipeds, networks and free bodies; a ground that gives way, seen from above.
 
-Runs of free bodies in flat pictures: a film strip (PNG) and a film (GIF).
-
-Triangles are projected along one direction and painted from the farthest to the
-nearest, with light from above.
+Triangles of free bodies are projected along one direction and painted from the farthest
+to the nearest, with light from above.
 """
 
 from __future__ import annotations

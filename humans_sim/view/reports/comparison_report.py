@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two runs as one page: their numbers, how far they part, films beside each other.
 
-Two runs in one figure: how far they part, and their curves over each other.
+Also their figure: how far they part, and curves over each other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as one page: what happened, whether it is physically right, pictures, a film.
+"""A run as one page: events, physical check, pictures, a film.
 
 The page is one file that needs nothing else: no server, no network.
 
-What the templates of reports are given: tables, verdicts, figures.
+Templates are given tables, verdicts and figures.
 """
 
 from __future__ import annotations
