@@ -174,7 +174,7 @@ class DelayedActuation(Actuation, ABC):
 
 
 class CommandKind(IntEnum):
-    """What a command means; numbers are those of the message."""
+    """The meaning of a command; numbers are those of the message."""
 
     TORQUE = 0
     POSITION = 1

@@ -64,7 +64,7 @@ class MuscleTable(NamedTuple):
 
 
 class Stimulation(NamedTuple):
-    """What n muscles are doing, but for their states.
+    """The stimulation of n muscles, without their states.
 
     Attributes:
         phase: of the command signals (n,).

@@ -55,7 +55,7 @@ _POSITIVE = ("stall_torque", "no_load_speed", "speed", "coulomb_speed")
 
 @dataclass(frozen=True)
 class ServoNumbers:
-    """What a :class:`~humans_sim.actuation.Servo` is like.
+    """Numbers of a :class:`~humans_sim.actuation.Servo`.
 
     The defaults are for models of which nothing is known: a small hobby servo
     with torque and speed of the KRS-784ICS as commonly quoted (0.85 N m, 60 degrees in
@@ -331,7 +331,7 @@ _FINE = 2e-5
 
 
 class StepResponse(NamedTuple):
-    """What a joint does when its command jumps.
+    """The response of a joint to a jump of its command.
 
     Attributes:
         times: (n,) [s].

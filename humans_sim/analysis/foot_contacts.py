@@ -312,7 +312,7 @@ class PlateStretch:
 
 @dataclass(frozen=True, eq=False)
 class PlateLoads:
-    """What plates do to the feet of a motion.
+    """Loads of plates on the feet of a motion.
 
     Attributes:
         wrenches: force, and moment about the world's origin, on each sole at the times

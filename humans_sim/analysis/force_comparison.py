@@ -47,7 +47,7 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """What is left over at the base, over the samples that plates cover.
+    """The residual at the base, over the samples that plates cover.
 
     Attributes:
         force_rms: along the world's axes, in body weights (3,).

@@ -49,7 +49,7 @@ _WORK_ERROR = 0.05
 
 @dataclass(frozen=True)
 class JointUse:
-    """What a run asked of one joint, beside what the model allows.
+    """The use of one joint in a run, beside what the model allows.
 
     Attributes:
         name: of the joint.
@@ -76,7 +76,7 @@ class JointUse:
 
 @dataclass(frozen=True)
 class WalkSummary:
-    """What a walk was. Numbers that a run cannot give are NaN.
+    """The summary of a walk. Numbers that a run cannot give are NaN.
 
     Path, support and steps end where the biped falls.
 

@@ -318,7 +318,7 @@ def _numbers(run: Run) -> dict[tuple[str, str], float]:
 
 @dataclass(frozen=True)
 class ObservedRun:
-    """What the observer said along a run; n samples.
+    """The observer's estimates along a run; n samples.
 
     Attributes:
         t: times (n,) [s].

@@ -34,7 +34,7 @@ _SAME = 1e-9
 
 
 class LawCommand(NamedTuple):
-    """What a law commands at one state.
+    """The command of a law at one state.
 
     Attributes:
         values: of the joints or motors, in the order of :attr:`LawStation.names`

@@ -44,7 +44,7 @@ _AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 @dataclass(frozen=True)
 class ForceOptions:
-    """What is known of the forces of a recording.
+    """Options for the forces of a recording.
 
     Attributes:
         file: forces of the ground (OpenSim's ``.mot`` or ``.sto``); None: those of the

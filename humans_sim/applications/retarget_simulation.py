@@ -32,7 +32,7 @@ SETTLED = 0.06
 
 @dataclass(frozen=True, eq=False)
 class RetargetTrial:
-    """What a simulated robot made of a motion.
+    """The result of a motion on a simulated robot.
 
     Attributes:
         run: the simulation; the motion begins after :data:`REST`.

@@ -45,7 +45,7 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class RobotDraft:
-    """What was understood of a URDF.
+    """A robot as understood from its URDF.
 
     Attributes:
         model: with its soles and contacts.

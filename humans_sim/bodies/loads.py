@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on bodies beside contact: gravity, wind, springs, forces at points.
+"""Loads on bodies beside contact: gravity, wind, springs, forces at points.
 
 A load is called with the time and the motion of all bodies, and adds its forces at
 their centres of mass and its torques about them, in the world's frame.

@@ -182,7 +182,7 @@ def register(app: typer.Typer, command: Callable[..., None]) -> None:
 
 
 class described_os_errors:  # noqa: N801
-    """What the system refuses is a HumansError: one line.
+    """Errors of the system as a HumansError: one line.
 
     Args:
         path: what is written, where the system does not name it.

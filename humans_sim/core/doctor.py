@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed, what is missing, and how to fix it."""
+"""The installation: what is there, what is missing, and how to fix it."""
 
 from __future__ import annotations
 

@@ -425,7 +425,7 @@ _LONGEST = 4096
 
 
 class NpyHeader(NamedTuple):
-    """What numbers follow a header.
+    """The numbers that follow a header.
 
     Attributes:
         shape: of their array.

@@ -22,7 +22,7 @@ from humans_sim.results.records import Event, Sample
 
 
 class SurfaceReaction(Protocol):
-    """What a surface does to a system.
+    """The reaction of a surface on a system.
 
     Attributes:
         held: generalised force until the next sample (nv,) [N m, N].
@@ -67,7 +67,7 @@ def reaction_of(system: Any) -> SurfaceReaction | None:
 
 
 class Loads(NamedTuple):
-    """What acts at one state.
+    """Loads at one state.
 
     Attributes:
         torques: of the actuation (nv,) [N m, N].

@@ -26,7 +26,7 @@ _NO_STATES = np.zeros(0)
 
 
 class ControlState:
-    """What a controller sees of a simulated system at one time.
+    """The state of a simulated system as a controller sees it at one time.
 
     Args:
         q: configuration (nq,).

@@ -46,7 +46,7 @@ class IntegrationError(HumansError):
 
 
 class InitialValueProblem(NamedTuple):
-    """What an integrator starts with.
+    """The start of an integrator.
 
     Attributes:
         rhs: the right-hand side, of time and state.

@@ -92,7 +92,7 @@ Given = bool | Mapping[str, float]
 
 @dataclass(frozen=True)
 class JointDissipation:
-    """What the joints of a model dissipate.
+    """Dissipation in the joints of a model.
 
     Attributes:
         damping: of all velocities (nv,) [N m s/rad].

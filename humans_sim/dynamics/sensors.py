@@ -51,7 +51,7 @@ from humans_sim.results.records import Signal
 
 
 class FootReading(NamedTuple):
-    """What a foot feels, in the frame of its sole.
+    """The reading of a foot, in the frame of its sole.
 
     Attributes:
         t: when [s].
@@ -140,7 +140,7 @@ class FootSensor(Sensor):
 
 
 class ImuReading(NamedTuple):
-    """What an inertial unit reads, along its own axes.
+    """The reading of an inertial unit, along its own axes.
 
     Attributes:
         t: when [s].
@@ -255,7 +255,7 @@ class Imu(Sensor):
 
 
 class JointReading(NamedTuple):
-    """What the encoders of all joints read.
+    """The reading of the encoders of all joints.
 
     Attributes:
         t: when [s].

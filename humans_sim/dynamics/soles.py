@@ -141,7 +141,7 @@ class PointContacts:
 
 @dataclass(frozen=True)
 class SoleLoad:
-    """What the scene does to one sole, in the sole's own frame.
+    """The load of the scene on one sole, in the sole's own frame.
 
     Attributes:
         name: frame of the sole.

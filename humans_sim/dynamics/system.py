@@ -202,7 +202,7 @@ class Terms(NamedTuple):
 
 
 class TouchingBodies(Protocol):
-    """What of a system the laws of contact need at one state."""
+    """Parts of a system that the laws of contact need at one state."""
 
     nv: int
     contacts: ContactTable

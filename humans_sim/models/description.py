@@ -320,7 +320,7 @@ TABLES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What a :class:`Model` is put together from.
+    """The parts of a :class:`Model`.
 
     Attributes:
         name: short name, e.g. ``khr1``.

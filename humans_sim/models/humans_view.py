@@ -328,7 +328,7 @@ class _Motion(NamedTuple):
 
 
 class FrameView:
-    """What a model looks like from one of its links, or from the world.
+    """The view of a model from one of its links, or from the world.
 
     Args:
         model: the model.

@@ -445,7 +445,7 @@ def _is_sound(q: np.ndarray) -> bool:
 
 
 class JointMemory:
-    """What a data object holds of some joints.
+    """The memory of some joints in a data object.
 
     Attributes:
         data: the object; it must live as long as this does.

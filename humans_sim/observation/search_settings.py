@@ -149,7 +149,7 @@ class StartSettings(NumbersInRange):
 
 @dataclass(frozen=True)
 class UncertaintySettings(NumbersInRange):
-    """What is known of joints before markers are looked at.
+    """Priors of joints, before markers are looked at.
 
     Attributes:
         marker_noise: standard deviation of a marker where its residuals cannot show

@@ -63,7 +63,7 @@ class Deepest(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """What one joint carries: hull, bounding ball, how far it may go below."""
+    """The shapes of one joint: hull, bounding ball, how far it may go below."""
 
     name: str
     hull: Balls

@@ -53,7 +53,7 @@ _TOLERANCES = ("gap_tolerance", "energy_tolerance")
 
 @dataclass(frozen=True)
 class Run:
-    """What was simulated; n samples, nc contacts.
+    """A simulated run; n samples, nc contacts.
 
     Attributes:
         t: times (n,) [s].

@@ -45,7 +45,7 @@ class Raster(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """What the pixels show.
+    """Pixels of a picture.
 
     Attributes:
         depth: towards the eye, minus infinity where nothing is (h, w) [m].

@@ -260,7 +260,7 @@ class StepNumbers:
 
 @dataclass
 class StepRecord:
-    """What a step found.
+    """The result of a step.
 
     Attributes:
         contacts: pairs of balls near each other, as they were at its beginning.

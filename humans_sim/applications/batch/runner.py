@@ -52,7 +52,7 @@ class ClusterError(HumansError, ConnectionError):
 
 
 class _Finished(NamedTuple):
-    """What a worker sends at the end of a task."""
+    """The message of a worker at the end of a task."""
 
     outcome: Any
 

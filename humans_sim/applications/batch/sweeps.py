@@ -74,7 +74,7 @@ PUSH_SPAN = (0.3, 0.7)
 
 @dataclass(frozen=True)
 class Chance:
-    """What a seed draws.
+    """The draws of a seed.
 
     Attributes:
         friction: relative change, of [-1, 1].
@@ -282,7 +282,7 @@ class SweptRun:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What became of a run; all of it goes into its record.
+    """The outcome of a run; all of it goes into its record.
 
     Attributes:
         name: of the run.

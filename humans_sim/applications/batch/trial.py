@@ -273,7 +273,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a trial; all of it goes into its record.
+    """The outcome of a trial; all of it goes into its record.
 
     Attributes:
         name: of the trial.

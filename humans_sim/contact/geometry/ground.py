@@ -190,7 +190,7 @@ BACK_HEIGHT, BACK_THICKNESS = 0.42, 0.03
 
 @dataclass(frozen=True)
 class Ground:
-    """What the contact points of a model may touch.
+    """The ground that the contact points of a model may touch.
 
     Attributes:
         friction: Coulomb's coefficient of solids that have none of their own.

@@ -66,7 +66,7 @@ class JointState:
 
 
 class Joint(ABC):
-    """What two bodies may do relative to each other.
+    """The relative motion that two bodies may have.
 
     Velocities are those of body 2 relative to body 1 at the origin of the joint frame,
     in its axes: (6,), linear [m/s] then angular [rad/s]. Wrenches are dual to them:

@@ -369,7 +369,7 @@ class Edge(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """What a round surface lies about: a point, or a line between two.
+    """The core of a round surface: a point, or a line between two.
 
     Attributes:
         start: in the body's axes (3,) [m].

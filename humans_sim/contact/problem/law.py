@@ -41,7 +41,7 @@ _RESIDUAL = 1e-14
 
 
 class ModeArrays(NamedTuple):
-    """What each of k contacts does, and near which forces.
+    """Modes of k contacts, and the forces that they are near.
 
     Attributes:
         mode: STICK or SLIDE (k,); OPEN contacts carry no force.

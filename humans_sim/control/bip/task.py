@@ -342,7 +342,7 @@ def _legs(task: BipTask) -> Legs:
 
 @dataclass(frozen=True)
 class StepShape:
-    """What a step looks like (all assumed).
+    """The shape of a step (all assumed).
 
     Attributes:
         length: path of the left foot [m].

@@ -23,7 +23,7 @@ _UPRIGHT = math.radians(45.0)
 
 
 class Lying(Enum):
-    """What of the base points down."""
+    """The side of the base that points down."""
 
     NOT = "not"
     FRONT = "front"

@@ -44,7 +44,7 @@ from humans_sim.results.records import POINT, Sample
 
 
 class RiseState(IntEnum):
-    """What a robot does that may fall."""
+    """The state of a robot that may fall."""
 
     WALKING = 0
     FALLEN = 1
@@ -89,7 +89,7 @@ _WORDS = {
 
 
 class RisingCommand(NamedTuple):
-    """What a rising walker commands at one time.
+    """The command of a rising walker at one time.
 
     Attributes:
         joints: angles for the servos (njoints,) [rad].

@@ -52,7 +52,7 @@ _SETTINGS = {
 
 
 class BalanceWeights(NamedTuple):
-    """What counts how much.
+    """Weights of the terms of the balance.
 
     Attributes:
         com: distance of the centre of mass to its reference.

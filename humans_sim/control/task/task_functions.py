@@ -123,7 +123,7 @@ class Task(ABC):
 
 
 class _FrameTask(Task):
-    """What the tasks of one frame share."""
+    """Common part of the tasks of one frame."""
 
     def __init__(self, model: Model, frame: str, parts: Sequence[str]) -> None:
         if not model.pin.existFrame(frame):

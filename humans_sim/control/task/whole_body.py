@@ -60,7 +60,7 @@ _QUICK = 100.0
 
 @dataclass(frozen=True)
 class JointLimits:
-    """What the joints of a model may do; infinite where nothing is known.
+    """Limits of the joints of a model; infinite where nothing is known.
 
     Attributes:
         names: of the joints.
@@ -203,7 +203,7 @@ class WeightedTask:
 
 
 class WholeBodySolution(NamedTuple):
-    """What whole-body control found.
+    """The solution of whole-body control.
 
     Attributes:
         torques: of the joints (njoints,) [N m].

@@ -59,7 +59,7 @@ class JointTrajectoryError(HumansError, ValueError):
 
 
 class JointLimits(NamedTuple):
-    """What a joint can do.
+    """Limits of a joint.
 
     Attributes:
         lower: least angle [rad].
@@ -108,7 +108,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class TrajectoryRules:
-    """What trajectories are taken.
+    """Rules for the trajectories that are taken.
 
     Attributes:
         limits: of every joint, by name.

@@ -57,7 +57,7 @@ from humans_sim.models import Model
 
 
 class ContactPhase(IntEnum):
-    """What carries the robot along a segment (manual table 8.2)."""
+    """The support of the robot along a segment (manual table 8.2)."""
 
     RIGHT_FOOT = 1
     LEFT_FOOT = 2

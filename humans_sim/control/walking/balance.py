@@ -201,7 +201,7 @@ _MOST_TURN = math.radians(3.0)
 
 
 class SoleLoad(NamedTuple):
-    """What a sole that stands feels.
+    """The load of a sole that stands.
 
     Attributes:
         force: horizontal force of the floor on the sole, x forwards and y to the left

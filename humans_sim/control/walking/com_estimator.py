@@ -39,7 +39,7 @@ from humans_sim.models import Model
 
 
 class SoleWrench(NamedTuple):
-    """What the ground does to a sole, in the frame of the sole.
+    """The wrench of the ground on a sole, in the frame of the sole.
 
     Attributes:
         force: (3,) [N].
@@ -51,7 +51,7 @@ class SoleWrench(NamedTuple):
 
 
 class WalkSensors(NamedTuple):
-    """What the sensors of a robot measure at one time.
+    """Measurements of a robot's sensors at one time.
 
     Attributes:
         attitude: rotation of the base in the world (3, 3); its heading is not used.

@@ -26,7 +26,7 @@ _TURN = -0.5
 
 
 class PostureTask(NamedTuple):
-    """What is sought, and how.
+    """The posture that is sought, and how.
 
     Attributes:
         links: that carry the two soles (2,).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a walk needs to know of a biped: names, lengths and times, from a YAML file.
+"""Settings of a walk: names, lengths and times of a biped, from a YAML file.
 
 What a file does not say follows from the robot
 (:mod:`humans_sim.control.walking.derived`).

@@ -138,7 +138,7 @@ _IN_PLACE = 2
 
 
 class WalkPhase(IntEnum):
-    """What a walk is doing; the numbers are those of the message WalkStatus."""
+    """The phase of a walk; the numbers are those of the message WalkStatus."""
 
     STANDING = 1
     STARTING = 2

@@ -43,7 +43,7 @@ _CAUGHT_TILT = 1.4
 
 
 class WalkCommand(NamedTuple):
-    """What a walker commands at one time.
+    """The command of a walker at one time.
 
     Attributes:
         plan: the pattern.

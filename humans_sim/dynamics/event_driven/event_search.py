@@ -142,7 +142,7 @@ _FACET = "facet"
 
 
 class DetectedEvents(NamedTuple):
-    """What happens first in a step.
+    """The first events in a step.
 
     Attributes:
         time: when [s].

@@ -320,7 +320,7 @@ def model_gap_rates(model, q, v):
 
 
 class CompiledModel:
-    """What the kernels know of a model in its scene.
+    """A model in its scene, as the kernels take it.
 
     Args:
         system: the model in its scene.

@@ -213,7 +213,7 @@ class SceneContacts:
 
 
 class SceneGeometry(NamedTuple):
-    """What may touch in a scene, and where it is.
+    """Geometry of all that may touch in a scene.
 
     Attributes:
         poses: rotation and place of the movers (m, 3, 4).
@@ -237,7 +237,7 @@ class SceneGeometry(NamedTuple):
 
 
 class SceneMotion(NamedTuple):
-    """What contacts move with.
+    """Velocities that move the contacts.
 
     Attributes:
         support: velocities that move each mover (m, nv).

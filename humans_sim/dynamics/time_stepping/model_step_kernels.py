@@ -144,7 +144,7 @@ class StepStart(NamedTuple):
 
 
 class StepGeometry(NamedTuple):
-    """What of a model touches.
+    """Contact geometry of a model.
 
     Attributes:
         moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`

@@ -55,7 +55,7 @@ class SeriesStart(NamedTuple):
 
 
 class SeriesLinks(NamedTuple):
-    """What says whether links of a model can touch each other.
+    """The test whether links of a model can touch each other.
 
     Attributes:
         bounds: fields of a :class:`~humans_sim.dynamics.self_contact_kernels.\

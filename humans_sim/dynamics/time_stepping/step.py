@@ -121,7 +121,7 @@ def check_speed(
 
 
 class StepResult(NamedTuple):
-    """What a step leads to.
+    """The result of a step.
 
     Attributes:
         q: configuration at the end.

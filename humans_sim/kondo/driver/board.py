@@ -207,7 +207,7 @@ class NotFreedError(NoAnswerError):
 
 
 class Boards(ABC):
-    """What a robot's boards can do.
+    """The boards of a robot.
 
     Channel values are degrees, one for each channel of the robot in its order; None
     where a channel is to be left alone, or has no servo.
@@ -335,7 +335,7 @@ _STILL = math.radians(0.6)
 
 
 class RobotState(Enum):
-    """What the servos do."""
+    """The state of the servos."""
 
     CLOSED = "closed"
     """The port is not open."""
@@ -353,7 +353,7 @@ class RobotState(Enum):
 
 
 class OnFault(StrEnum):
-    """What the servos do after a lost line, a pause of the driver or another fault."""
+    """The state of the servos after a lost line, a pause or another fault."""
 
     KEEP = "keep"
     """As the boards have them: nothing is sent. Boards that stayed on hold their last
@@ -375,7 +375,7 @@ class RobotStateError(HumansError, RuntimeError):
 
 
 class Move(NamedTuple):
-    """What energising moves: the servos begin where they are.
+    """The motion of energising: the servos begin where they are.
 
     Attributes:
         joint: that goes farthest.
@@ -415,7 +415,7 @@ class Reading(NamedTuple):
 
 @dataclass
 class Health:
-    """What became of commands.
+    """State and counts of commands of a driven robot.
 
     Attributes:
         state: of the robot.

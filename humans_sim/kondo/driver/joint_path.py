@@ -245,7 +245,7 @@ class Streamed(NamedTuple):
 
 
 class Rest:
-    """What is left of a path from a time on."""
+    """The rest of a path from a time on."""
 
     def __init__(self, path: JointPath, begin: float) -> None:
         """Leave out the beginning.

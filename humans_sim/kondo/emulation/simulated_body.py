@@ -162,7 +162,7 @@ _EVENTS = 20
 
 @dataclass(frozen=True)
 class BodySettings:
-    """What of the simulated robot is not as its file in ``config/robots`` has it.
+    """Settings that differ from the robot's file in ``config/robots``.
 
     Attributes:
         friction: of the floor; None: the file's.

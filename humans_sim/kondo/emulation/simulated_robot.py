@@ -51,7 +51,7 @@ _FALLS = 0.5
 
 @dataclass(frozen=True)
 class BodyPlan:
-    """What is to be simulated.
+    """The body to be simulated.
 
     Attributes:
         robot: its boards and channels.

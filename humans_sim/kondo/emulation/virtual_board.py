@@ -35,7 +35,7 @@ _MIDDLE = 90
 
 @dataclass
 class Memory:
-    """What a board keeps.
+    """The memory of a board.
 
     Attributes:
         home: channel values.

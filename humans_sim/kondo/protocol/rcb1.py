@@ -151,7 +151,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Reply(Frame):
-    """What a board answers."""
+    """The reply of a board."""
 
     board: int
 
@@ -263,7 +263,7 @@ class Trims(Reply):
 
 @dataclass(frozen=True)
 class Command(Frame):
-    """What a board is sent."""
+    """A command to a board."""
 
     CODE: ClassVar[bytes] = b""
     REPLY: ClassVar[type[Reply]] = Acknowledged

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the elements of a URDF may hold, and the numbers in them.
+"""Elements of a URDF: their contents, and the numbers in them.
 
 urdfdom reads what it can and drops the rest: a mass with a blank behind its number
 loses the link its inertia. So every element that it knows is checked here first, and

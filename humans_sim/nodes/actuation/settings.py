@@ -33,7 +33,7 @@ _DELAYS = {MUSCLES: 0.05}
 
 @dataclass(frozen=True)
 class ActuationSettings:
-    """What the parameters say.
+    """Settings from the parameters.
 
     Attributes:
         kinds: what drives the joints.

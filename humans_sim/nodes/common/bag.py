@@ -73,7 +73,7 @@ class BagMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicContent:
-    """What a bag has of one topic.
+    """The content of one topic of a bag.
 
     Attributes:
         count: messages.

@@ -85,7 +85,7 @@ _COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "posit
 
 
 class CommandInbox:
-    """What was commanded, for the published state and before.
+    """Commands for the published state and before.
 
     Args:
         model: what is commanded.

@@ -47,7 +47,7 @@ TORQUE, SERVO = "torque", "servo"
 
 @dataclass(frozen=True)
 class DynamicsSettings:
-    """What the parameters say.
+    """Settings from the parameters.
 
     Attributes:
         lockstep: whether each period waits for its command.

@@ -61,7 +61,7 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class State:
-    """What is published of one time."""
+    """The published state of one time."""
 
     sample: Sample
     points: PointContacts

@@ -19,7 +19,7 @@ NEVER, ASKED, ALWAYS = GET_UP = ("never", "asked", "always")
 
 @dataclass(frozen=True)
 class WalkNodeSettings:
-    """What the parameters say.
+    """Settings from the parameters.
 
     Attributes:
         walking: how the model walks.

@@ -249,7 +249,7 @@ _PAIRED = ("thigh", "shank", "foot", "scapula", "arm", "forearm", "hand")
 
 @dataclass(frozen=True)
 class LabelMeaning:
-    """What a label says.
+    """The meaning of a label.
 
     Attributes:
         segment: link of the model; empty where the label says nothing.

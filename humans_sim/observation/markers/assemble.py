@@ -30,7 +30,7 @@ LOWEST_RATE, HIGHEST_RATE = 1e-3, 1e6
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the caller knows better than the file; None: as the file says.
+    """Options that overrule the file; None: as the file says.
 
     Attributes:
         up: axis that points up.

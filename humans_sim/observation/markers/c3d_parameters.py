@@ -50,7 +50,7 @@ class Parameter:
 
 
 class C3dHead:
-    """What stands before the data of a C3D file.
+    """The head of a C3D file, before its data.
 
     Attributes:
         points: in a frame.

@@ -21,7 +21,7 @@ _LARGEST_FILE = 1_000_000
 
 @dataclass(frozen=True)
 class Correspondence:
-    """What a laboratory calls the markers of a set.
+    """A laboratory's names of the markers of a set.
 
     Attributes:
         labels: by the name in the set, the name in the file, its number there

@@ -38,7 +38,7 @@ class DueFrame:
 
 
 class TimedSamples(Protocol):
-    """What can be played: a trial of markers, or other samples with times."""
+    """Samples that can be played: a trial of markers, or others with times."""
 
     @property
     def times(self) -> np.ndarray:

@@ -188,7 +188,7 @@ GROUND = ("ground_fx", "ground_fy", "ground_fz", "ground_mx", "ground_my", "grou
 
 
 class Forces(Protocol):
-    """What inverse dynamics say of a motion."""
+    """Forces of a motion by inverse dynamics."""
 
     @property
     def t(self) -> np.ndarray:

@@ -210,7 +210,7 @@ expected; most were rejected; the frame fits much worse than those before."""
 
 
 class TrackState(NamedTuple):
-    """What one frame hands to the next; brought up to date in place.
+    """The state from one frame to the next; brought up to date in place.
 
     Attributes:
         last: posture of the frame before (nq,).

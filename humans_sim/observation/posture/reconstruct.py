@@ -71,7 +71,7 @@ than another by so little."""
 
 
 class _Piece(NamedTuple):
-    """What a piece of a motion became.
+    """The result of a piece of a motion.
 
     Attributes:
         q: postures (n, nq).

@@ -252,7 +252,7 @@ def _described(model: Model) -> dict[str, Any]:
 
 
 class MarkerStatus(IntEnum):
-    """What became of a marker in one frame; numbers as in the ROS message."""
+    """The status of a marker in one frame; numbers as in the ROS message."""
 
     USED = 0
     OCCLUDED = 1

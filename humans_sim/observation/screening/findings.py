@@ -22,7 +22,7 @@ from humans_sim.observation.markers.trial import MarkerTrial
 
 
 class Topic(Enum):
-    """What a finding is about."""
+    """The topic of a finding."""
 
     LABELS = "labels"
     """Too few are of the set."""
@@ -43,7 +43,7 @@ class Topic(Enum):
 
 
 class Severity(Enum):
-    """What follows from a finding."""
+    """The severity of a finding."""
 
     CORRECTED = "corrected"
     """The recording is changed, and the result is doubtful until the user agrees."""

@@ -345,7 +345,7 @@ _LISTED = 8
 
 @dataclass(frozen=True)
 class Screening:
-    """What a look at a recording shows.
+    """The screening of a recording.
 
     Attributes:
         findings: what is not as it should be; empty where all is well.
@@ -403,7 +403,7 @@ class Screening:
 
 @dataclass(frozen=True)
 class AxesKnown:
-    """What the user gave, which is not changed.
+    """Axes that the user gave, which are not changed.
 
     Attributes:
         units: whether the unit is given.

@@ -43,7 +43,7 @@ PROTOTYPES = {
 
 @dataclass(frozen=True)
 class ScreenLaw:
-    """What the pins of a screen are made of.
+    """The material of a screen's pins.
 
     Attributes:
         mass: of a pin [kg].

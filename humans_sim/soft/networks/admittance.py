@@ -142,7 +142,7 @@ Verdict = Literal["independent", "first drives", "second drives", "both ways"]
 
 @dataclass(frozen=True)
 class Influence:
-    """What a coupling is.
+    """The influence of a coupling.
 
     Attributes:
         verdict: "independent", "first drives" (cut the way back to the first), "second

@@ -66,7 +66,7 @@ class ConditionalTable(NamedTuple):
 
 
 class LinkMemory(NamedTuple):
-    """What links remember.
+    """The memory of links.
 
     Attributes:
         springs: distances of plain links one sample ago (m,) [m].

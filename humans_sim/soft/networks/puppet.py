@@ -190,7 +190,7 @@ COAT_CURVES = (
 
 @dataclass(frozen=True)
 class PuppetSizes:
-    """What a puppet is made of.
+    """Sizes and material of a puppet.
 
     Attributes:
         mass: of each mass that moves [kg].

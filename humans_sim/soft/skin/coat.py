@@ -153,7 +153,7 @@ class BodyBall:
 
 @dataclass
 class Coat:
-    """What a body wears.
+    """The coat of a body.
 
     Attributes:
         pieces: of the coat.
@@ -268,7 +268,7 @@ _FREQUENCIES = 40
 
 @dataclass(frozen=True)
 class CoatInfluence:
-    """What a piece does to the link that carries it.
+    """The influence of a piece on the link that carries it.
 
     Attributes:
         piece: its name.

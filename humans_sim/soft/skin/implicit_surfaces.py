@@ -396,7 +396,7 @@ class ProbeField:
 
 @dataclass(frozen=True)
 class Contour:
-    """What a probe feels on a grid.
+    """The force on a probe, on a grid.
 
     Attributes:
         inside: whether the force is above the sensitivity (nx, ny, nz).

@@ -37,7 +37,7 @@ _OVER = 50.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What can be asked for.
+    """Limits of the controls.
 
     Attributes:
         forward: largest speed forwards [m/s].
@@ -161,7 +161,7 @@ def _step(span: float) -> float:
 
 @dataclass(frozen=True)
 class Status:
-    """What is shown.
+    """The status that is shown.
 
     Attributes:
         time: simulated [s].
@@ -288,7 +288,7 @@ UNLIMITED = 0.0
 
 @dataclass(frozen=True)
 class Actions:
-    """What the controls call.
+    """Functions that the controls call.
 
     Attributes:
         pause: stop the time (true), or resume it.

@@ -107,7 +107,7 @@ _RED = (201, 42, 42)
 
 @dataclass(frozen=True)
 class RobotActions:
-    """What the controls call, in threads of the page.
+    """Functions that the controls call, in threads of the page.
 
     Attributes:
         walk: walk with a velocity; all zero stands.

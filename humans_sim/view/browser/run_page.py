@@ -128,7 +128,7 @@ _CALM = 0.1
 
 @dataclass(frozen=True)
 class RunActions:
-    """What the controls call, in threads of the page.
+    """Functions that the controls call, in threads of the page.
 
     Attributes:
         follow: whether the view goes along with the bodies; None where nothing of the
