@@ -91,7 +91,7 @@ class RobotSetup:
 
     @classmethod
     def of_model(cls, model: Model, otherwise: str = "") -> RobotSetup:
-        """What comes with the package for a model, or stands in a file beside it.
+        """The setup of a model: of the package, or of a file beside the model.
 
         A robot in ``robot.urdf`` may have a ``robot.robot.yaml``; without one, its
         limits suggest its servos.

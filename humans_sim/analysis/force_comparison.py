@@ -174,7 +174,7 @@ def compared_rows(measured: InverseDynamics, sole: str) -> np.ndarray:
 
 
 def residual_summary(dynamics: InverseDynamics) -> Residual:
-    """What is left over at the base, where plates cover all; else over all samples."""
+    """The residual at the base, where plates cover all; else over all samples."""
     rows = dynamics.inner & (dynamics.measured | (dynamics.loads is None))
     if not rows.any():
         nothing = np.full(3, np.nan)

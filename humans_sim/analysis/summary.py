@@ -28,7 +28,7 @@ from humans_sim.results.run import Run
 
 
 def run_text(run: Run) -> str:
-    """What happened in a run; of a biped, also how it walked."""
+    """The summary of a run; of a biped, also of its walk."""
     name = str(run.info.get("system", "run"))
     method = str(run.info.get("method", "unknown method"))
     lines = [

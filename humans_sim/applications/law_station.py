@@ -163,7 +163,7 @@ class LawStation:
 
 
 def _names(scenario: str, drives: DelayedActuation) -> tuple[str, ...]:
-    """What a command of drives names.
+    """Names in a command of drives.
 
     Raises:
         ParameterError: they have states that no topic has.

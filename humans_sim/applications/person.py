@@ -250,7 +250,7 @@ class Person:
         return _measured(self, reading, correspondence, force, tuple(contents))
 
     def identity(self) -> dict[str, Any]:
-        """What distinguishes this person from others, by content."""
+        """Data that distinguish this person from others, by content."""
         if self.subject is not None:
             return {"subject": content_hash(self.subject)}
         identity = asdict(self) | {"marker_set": self._set_content()}
@@ -259,7 +259,7 @@ class Person:
         return identity
 
     def _set_content(self) -> str:
-        """What distinguishes the marker set from others."""
+        """Data that distinguish the marker set from others."""
         if self.marker_set == CANONICAL:
             return CANONICAL
         return content_hash(named_file("marker_sets", self.marker_set, "marker set"))

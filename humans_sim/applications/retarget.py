@@ -208,7 +208,7 @@ def captured(
 def captured_motion(
     postures: Reconstruction, start: float = 0.0, end: float = 0.0
 ) -> PersonMotion:
-    """What a robot takes over of a reconstruction.
+    """The part of a reconstruction that a robot takes over.
 
     Args:
         postures: of the person.

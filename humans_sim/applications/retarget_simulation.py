@@ -119,7 +119,7 @@ def _tried(
 
 
 def judge_run(motion: RobotMotion, run: Run, fall_tilt: float) -> RetargetTrial:
-    """What became of a motion in a run that begins :data:`REST` earlier.
+    """The result of a motion in a run that begins :data:`REST` earlier.
 
     Args:
         motion: the plan.

@@ -196,7 +196,7 @@ def _line(name: str, item: Derived, mark: str) -> str:
 
 
 def _doubts(model: Model, feet: Feet) -> Iterable[str]:
-    """What a person should look at."""
+    """Points that a person should look at."""
     for foot in (feet.left, feet.right):
         oblique = [
             name

@@ -338,7 +338,7 @@ _KEYS = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 
 
 def start_keys(fields: Mapping[str, YamlValue]) -> dict[str, YamlValue]:
-    """What the section ``start`` of a scenario says."""
+    """The section ``start`` of a scenario."""
     return fields["start"].fields((), _KEYS) if "start" in fields else {}
 
 

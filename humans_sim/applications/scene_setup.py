@@ -78,7 +78,7 @@ class SceneSetup:
 
     @classmethod
     def of(cls, fields: Mapping[str, YamlValue]) -> SceneSetup:
-        """What the keys of a file say; others than :data:`KEYS` are left aside.
+        """The setup from the keys of a file; others than :data:`KEYS` are left aside.
 
         Raises:
             ModelFileError: something in the file is wrong; it names line and key.
@@ -113,7 +113,7 @@ class SceneSetup:
         )
 
     def ground(self, friction: float) -> Ground:
-        """What does not move.
+        """The part that does not move.
 
         Args:
             friction: where the file has none.

@@ -92,7 +92,7 @@ class WristSetup:
         step: float,
         friction: float | None = None,
     ) -> WristSetup:
-        """What a scenario's file says.
+        """The settings of a scenario's file.
 
         Args:
             fields: of the file.

@@ -166,7 +166,7 @@ class Spring:
             torque[self.other] -= np.cross(other_arm, pull)
 
     def energy(self, moving: Moving) -> float:
-        """What is stored in it [J]."""
+        """Energy that is stored in it [J]."""
         arm, _ = moving.place(self.body, self._points[0])
         end = self._points[1]
         if self.other is not None:

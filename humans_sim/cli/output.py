@@ -226,7 +226,7 @@ def json_printed() -> bool:
 
 
 def plain(value: Any) -> Any:
-    """What JSON knows; numbers in full, those that are none are null."""
+    """Values that JSON has; numbers in full, those that are none are null."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, (bool, int, str)):

@@ -561,7 +561,7 @@ def _print_failure(outcome: Outcome) -> None:
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
-    """What became of a trial, for ``--json``."""
+    """The outcome of a trial, for ``--json``."""
     return {
         "name": outcome.name,
         "state": outcome.state,

@@ -193,7 +193,7 @@ def own_handling() -> Iterator[None]:
 
 @contextmanager
 def until_interrupted() -> Iterator[None]:
-    """What runs until Ctrl-C or SIGTERM is done then, and did not fail."""
+    """Run until Ctrl-C or SIGTERM, which end it without failure."""
     _watch.forced_code = 0
     try:
         yield

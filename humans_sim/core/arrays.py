@@ -198,7 +198,7 @@ def put_column(array: np.ndarray, column: int, values: np.ndarray) -> None:
 def by_rows(
     function: Callable[..., np.ndarray], *arrays: np.ndarray | None
 ) -> np.ndarray:
-    """What a function makes of the rows of arrays, some thousand at a time.
+    """A function of the rows of arrays, some thousand at a time.
 
     Args:
         function: takes rows of the arrays and returns as many.

@@ -205,7 +205,7 @@ class Actuation:
         return z
 
     def signals(self) -> tuple[Signal, ...]:
-        """What a run keeps of it beside z and torques, number by number."""
+        """Its signals in a run beside z and torques, number by number."""
         return ()
 
     def signal_values(
@@ -215,7 +215,7 @@ class Actuation:
         return _NONE
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """What a run keeps of it in its info: mappings of plain data, by their keys."""
+        """Its record in the info of a run: mappings of plain data, by their keys."""
         return {}
 
 

@@ -134,7 +134,7 @@ class Controller(ABC):
         return None
 
     def signals(self) -> tuple[Signal, ...]:
-        """What a run keeps of it, number by number; nothing unless a child does."""
+        """Its signals in a run, number by number; nothing unless a child has some."""
         return ()
 
     def signal_values(self) -> np.ndarray:

@@ -113,7 +113,7 @@ class JointDissipation:
         damping: Given = True,
         friction: Given = True,
     ) -> JointDissipation:
-        """What acts in the joints of a model.
+        """The dissipation in the joints of a model.
 
         Args:
             model: the model.
@@ -145,7 +145,7 @@ class JointDissipation:
         return cls(columns[0], columns[1], skipped)
 
     def record(self, velocity_names: tuple[str, ...]) -> dict[str, Any]:
-        """What acts, by the names of velocities, as plain data; empty where nothing."""
+        """The record by names of velocities, plain data; empty where nothing acts."""
         record: dict[str, Any] = {}
         for key, values in (("damping", self.damping), ("friction", self.friction)):
             acting = {

@@ -124,7 +124,7 @@ class GeneralSystem:
         return len(self.position_names)
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the system."""
+        """The record of the system in a run."""
         units = list(self.position_units)
         return {"position_units": units} if units else {}
 

@@ -124,7 +124,7 @@ class FootSensor(Sensor):
         return self.reading_of(t, load)
 
     def reading_of(self, t: float, load: SoleLoad) -> FootReading:
-        """What the sensor reads under a load on its sole at a time [s]."""
+        """The reading under a load on its sole at a time [s]."""
         force = self._force_errors.reading(load.force)
         torque = self._torque_errors.reading(load.moment)
         pressed = centre_of_pressure(force, torque, self._threshold)

@@ -287,7 +287,7 @@ class Stepper(ABC):
         vars(self).update(vars(fresh))
 
     def control_state(self) -> ControlState:
-        """What a controller sees now."""
+        """The state that a controller sees now."""
         state = ControlState(self.q, self.v, self.z, self.sample, self.acceleration)
         if self.control is not None:
             self.control.show(self.t, state)
@@ -361,7 +361,7 @@ def typed_failures() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """What to write about an error; of one that is not ours, its kind too."""
+    """The text of an error; of one that is not ours, its kind too."""
     if isinstance(error, HumansError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -320,7 +320,7 @@ class CollisionShape:
 
 @lru_cache(maxsize=16)
 def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """What a model's links touch with, in the order of its URDF.
+    """Collision shapes of a model's links, in the order of its URDF.
 
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
@@ -330,7 +330,7 @@ def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
 
 @lru_cache(maxsize=16)
 def visual_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """What is drawn of a model's links, each part by its convex hull.
+    """Drawn shapes of a model's links, each part by its convex hull.
 
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.

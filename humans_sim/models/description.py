@@ -280,7 +280,7 @@ class SelfCollision:
 
 
 def read_self_collision(value: YamlValue) -> SelfCollision:
-    """What a section of a file says: ``true``, ``false`` or its keys.
+    """Self-collision of a section of a file: ``true``, ``false`` or its keys.
 
     Raises:
         ModelFileError: something else stands there.

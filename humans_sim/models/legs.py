@@ -159,7 +159,7 @@ def leg_chains(model: Model, left: int, right: int) -> tuple[list[int], list[int
 
 
 def read_leg(model: Model, joints: list[int]) -> Leg:
-    """What the joints of a leg are.
+    """The joints of a leg.
 
     Args:
         model: the robot.

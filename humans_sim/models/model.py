@@ -335,7 +335,7 @@ class Model:
 
     @property
     def parts(self) -> ModelParts:
-        """What the model was put together from."""
+        """The parts of the model."""
         return self._parts
 
     def urdf(self) -> str:

@@ -67,7 +67,7 @@ class Finding:
 
     @property
     def limit_text(self) -> str:
-        """What it may be, as a person reads it."""
+        """Its limit, as a person reads it."""
         return f"{self.limit + 0.0:.3g}"
 
 
@@ -311,7 +311,7 @@ def _residual(run: Run) -> list[Finding]:
 
 
 def _shapes(run: Run) -> Finding:
-    """What is drawn of a biped, against what it stands on."""
+    """Drawn shapes of a biped, against what it stands on."""
     from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
     from humans_sim.results.export import has_free_base
 

@@ -99,7 +99,7 @@ _load_once = lru_cache(maxsize=8)(_load)
 
 
 def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
-    """What of the body touched beside its tags; None where nothing did.
+    """Features of the body that touched beside its tags; None: there were none.
 
     Args:
         info: of the run.
@@ -313,7 +313,7 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
 
 
 def _stem(name: str) -> str:
-    """What the names of a body's coordinates have in common."""
+    """The common stem of the names of a body's coordinates."""
     return name.rpartition("_")[0] or name
 
 

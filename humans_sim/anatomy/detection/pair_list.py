@@ -133,7 +133,7 @@ class PairList:
         self.searches = 0
 
     def contacts(self, poses: Poses) -> Contacts:
-        """What :meth:`ContactDetector.detect` finds, in the same order.
+        """The contacts of :meth:`ContactDetector.detect`, in the same order.
 
         Raises:
             AnatomyError: poses do not fit, or are not finite.

@@ -68,7 +68,7 @@ class Segmentation:
 
 
 def hysteresis(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """What is above a low threshold and connected to something above a high one.
+    """Voxels above a low threshold and connected to one above a high one.
 
     Args:
         values: grey levels, of two or three axes.

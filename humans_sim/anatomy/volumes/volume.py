@@ -85,7 +85,7 @@ class Volume:
 
     @property
     def size(self) -> float:
-        """What the bone takes up [m^3]."""
+        """The volume of the bone [m^3]."""
         return self.count * self.spacing**3
 
     def indices(self) -> np.ndarray:

@@ -196,7 +196,7 @@ def rows_through(factor, rows):
 
 @kernel
 def moved_by(factor, half, impulses):
-    """What impulses of rows add to the velocities: L^-T Y f."""
+    """Velocities that impulses of rows add: L^-T Y f."""
     n, m = half.shape
     change = np.zeros(n)
     for k in range(n):

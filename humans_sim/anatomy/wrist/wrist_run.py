@@ -92,7 +92,7 @@ class WristRun:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What it is, as runs of other systems say it."""
+        """Its description, as of runs of other systems."""
         return {
             "system": self.wrist.title,
             "wrist": self.motion.kind,

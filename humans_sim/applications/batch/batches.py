@@ -200,7 +200,7 @@ def _named(
 
 
 def _result_name(place: Path) -> str:
-    """What the names of a trial's results end with, with the folders above."""
+    """The end of the names of a trial's results, with the folders above."""
     numbered = _NUMBER.fullmatch(place.stem)
     stem = numbered.group(1) if numbered else place.stem
     return (place.parent / stem).as_posix()

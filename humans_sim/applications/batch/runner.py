@@ -344,7 +344,7 @@ def _doing(
 
 
 def _before(task: Task, ledger: Ledger) -> Any | None:
-    """What is known of a task without doing it."""
+    """The outcome of a task that need not be done."""
     try:
         return task.previous(ledger)
     except HumansError as error:

@@ -60,7 +60,7 @@ METRICS = (
 
 
 def run_row(run: Run, failure: HumansError | None) -> dict[str, Any]:
-    """What a run was; numbers that it cannot give are None.
+    """The row of a run; numbers that it cannot give are None.
 
     Args:
         run: to its end, or to what stopped it.
@@ -85,7 +85,7 @@ def empty_row(outcome: str, message: str) -> dict[str, Any]:
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, without breaks."""
+    """The message of an error, without breaks."""
     return " ".join(str(error).split())
 
 

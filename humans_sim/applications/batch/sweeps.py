@@ -228,7 +228,7 @@ class SweptRun:
         return outcome
 
     def previous(self, ledger: Ledger) -> RunOutcome | None:
-        """What an earlier sweep made of it, if that still holds."""
+        """The outcome of an earlier sweep, if that still holds."""
         stored = ledger.read(self.name)
         if not fits(stored, _RECORD):
             return None

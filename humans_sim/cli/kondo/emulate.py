@@ -145,7 +145,7 @@ def _pose(
     boards: Emulator,
     body: SimulatedRobot | None,
 ) -> Callable[[], np.ndarray]:
-    """What gives the configuration to show."""
+    """The function that gives the configuration to show."""
     if body is not None:
         return lambda: body.q
     # The boards' angles have their trims in them.

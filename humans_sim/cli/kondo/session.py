@@ -167,7 +167,7 @@ def finish(robot: KondoRobot, free: bool) -> None:
 
 
 def memory_of(boards: Boards) -> Rcb1Memory:
-    """What boards keep.
+    """The memory of boards.
 
     Raises:
         HumansError: these keep nothing that we could read.

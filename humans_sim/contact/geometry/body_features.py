@@ -441,7 +441,7 @@ def body_features(
     contacts: Sequence[str] | None = None,
     radii: Mapping[str, float] | None = None,
 ) -> BodyFeatures:
-    """What of a model touches in addition to some of its tags.
+    """Features of a model that touch in addition to some of its tags.
 
     Args:
         model: the model.
@@ -551,5 +551,5 @@ def _sole_of(
 
 
 def _above(body: Balls, up: np.ndarray, height: float) -> Balls:
-    """What of a body lies above a height."""
+    """The part of a body above a height."""
     return body.some(body.centres @ up - body.radii > height)

@@ -93,7 +93,7 @@ def basis(n, frame):
 
 @kernel
 def _feature(cores, which, pose, frame, side):
-    """What a core turns to a direction: a face, an edge or a corner.
+    """The feature of a core in a direction: a face, an edge or a corner.
 
     Args:
         cores: fields of a :class:`CoreTable`.
@@ -163,7 +163,7 @@ def _feature(cores, which, pose, frame, side):
 
 @kernel
 def _clip(subject, area):
-    """What of a polygon or segment lies over a convex polygon (k, 3).
+    """The part of a polygon or segment over a convex polygon (k, 3).
 
     Args:
         subject: rows across, across, along (m, 3).

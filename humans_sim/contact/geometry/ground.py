@@ -39,14 +39,14 @@ class CompliantSurface(Protocol):
     name: str
 
     def reaction(self, system: Any) -> Any:
-        """What it does to a system in its scene, from rest on.
+        """Its reaction on a system in its scene, from rest on.
 
         Returns:
             a :class:`~humans_sim.dynamics.applied_loads.SurfaceReaction`.
         """
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of it, plain data; ``compliance`` of its contacts [m/N]."""
+        """Its record in a run, plain data; ``compliance`` of its contacts [m/N]."""
 
 
 _LOWEST = 0.05
@@ -156,7 +156,7 @@ def _check_numbers(what: str, **numbers: float) -> None:
 def _extruded(
     profile: list[tuple[float, float]], start: float, width: float, name: str
 ) -> TriangleMesh:
-    """What lies under a profile of x and z that never falls, between two y.
+    """The solid under a profile of x and z that never falls, between two y.
 
     Its sides are fans around the lower corner at the end, from which all of a profile
     that never falls can be seen.

@@ -252,7 +252,7 @@ class TriangleMesh:
         return self._table.data
 
     def row(self, rank: int = 0) -> np.ndarray:
-        """What the compiled distance needs to know of the mesh (16,).
+        """The row of the mesh for the compiled distance (16,).
 
         Args:
             rank: which contact of a point with it is meant, 0 to 2.
@@ -265,7 +265,7 @@ class TriangleMesh:
         return row
 
     def further_contacts(self) -> tuple[FurtherContact, ...]:
-        """What a point in a valley touches beside the nearest face."""
+        """Contacts of a point in a valley beside the nearest face."""
         return tuple(FurtherContact(self, rank) for rank in range(1, RANKS))
 
     def thickness(self) -> float:
@@ -419,7 +419,7 @@ class FurtherContact:
 
     @property
     def name(self) -> str:
-        """What messages and events call it."""
+        """Its name in messages and events."""
         return f"{self.mesh.name}.{self.rank}"
 
     @property

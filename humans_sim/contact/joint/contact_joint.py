@@ -88,7 +88,7 @@ class Joint(ABC):
         """The joint after a velocity, constant in the joint frame, for a time [s]."""
 
     def constraints(self, state: JointState) -> np.ndarray:
-        """What the joint forbids: (6, 6 - freedoms), orthonormal, no power with basis.
+        """Forbidden motions: (6, 6 - freedoms), orthonormal, no power with basis.
 
         Forces of the constraints are ``constraints(state) @ multipliers``.
         """

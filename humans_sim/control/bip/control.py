@@ -181,7 +181,7 @@ class BipControl(Controller):
         return sum(share for phase, share in self._shares(t) if phase == _HUNG)
 
     def _prices(self, t: float) -> np.ndarray:
-        """What a force at each point costs, by the contact phases."""
+        """The price of a force at each point, by the contact phases."""
         shares, prices = self._shares(t), np.ones(len(self._points))
         for phase, share in shares:
             idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))

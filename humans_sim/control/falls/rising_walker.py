@@ -209,7 +209,7 @@ class RisingWalker:
         self._asked = True
 
     def tick(self, t: float, sensors: WalkSensors) -> RisingCommand:
-        """What the servos shall have reached one period after ``t``.
+        """The command that the servos reach one period after ``t``.
 
         Args:
             t: time of the measurement [s].
@@ -298,7 +298,7 @@ class RisingWalker:
 
     @property
     def text(self) -> str:
-        """What it does, in words; empty while it walks."""
+        """Its state in words; empty while it walks."""
         if self.state is RiseState.WALKING or not self.events:
             return ""
         if self.state is RiseState.FALLEN and self.waits:

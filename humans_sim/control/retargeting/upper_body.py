@@ -150,7 +150,7 @@ class UpperBody:
     def _linear(
         self, q: np.ndarray, torso: np.ndarray, directions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What is missing, and how it goes with the joints."""
+        """The error, and its derivative by the joints."""
         tree, data = self.model.pin, self._data
         pin.computeJointJacobians(tree, data, q)
         turning = data.J[3:, 6 + self.joints]

@@ -85,7 +85,7 @@ class Task(ABC):
         )
 
     def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """What is missing to the target (m,): a small error e is closed by J v = e."""
+        """The error to the target (m,): a small error e is closed by J v = e."""
         return self.difference(self.value(q), target)
 
     def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -420,7 +420,7 @@ class Tolerances:
         goal_time: float,
         known: Iterable[str],
     ) -> Tolerances:
-        """What a goal asks for, over these: 0 keeps them, -1 takes them away.
+        """These with those of a goal: 0 keeps them, -1 takes them away.
 
         Args:
             path: joints and their tolerances along the path [rad].

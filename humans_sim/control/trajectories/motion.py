@@ -212,7 +212,7 @@ class Motion:
         return q
 
     def target(self, task: Task) -> Target:
-        """What a task does in this motion: time to value, rate and acceleration.
+        """The target of a task: time to value, rate and acceleration.
 
         Rates of orientations are exact where the frame turns about one axis.
         """
@@ -286,7 +286,7 @@ class Path:
         return float(q[self._places].mean()), float(v[self._places - 1].mean())
 
     def target(self, task: Task) -> Target:
-        """What a task does along the path; beyond the ends it continues straight."""
+        """The target of a task along the path, straight beyond its ends."""
         values = np.array([task.value(q) for q in self.postures])
         spline = CubicSpline(self.angles, values, bc_type="natural")
         slope, curvature = spline.derivative(1), spline.derivative(2)

@@ -70,7 +70,7 @@ def capture_after(
 
 
 def error_at_landing(error: float, low: float, high: float, growth: float) -> float:
-    """What is left of an error of the capture point when the foot lands, one axis [m].
+    """The error of the capture point when the foot lands, one axis [m].
 
     Args:
         error: now, measured less planned [m].

@@ -147,7 +147,7 @@ class ComEstimator:
     def _filtered(
         self, seen: Pendulum, loaded: tuple[bool, ...], plan: PatternPoint
     ) -> Pendulum:
-        """What was measured, smoothed by how the plan accelerates."""
+        """The measurement, smoothed by how the plan accelerates."""
         # A foot that stands alone may lose its load in a push: it does not land.
         alone = _ALONE.get(plan.support)
         pairs = enumerate(zip(loaded, self._loaded, strict=True))
@@ -212,7 +212,7 @@ class ComEstimator:
     def _seen_from(
         self, side: Side, wrench: SoleWrench, plan: PatternPoint
     ) -> tuple[float, np.ndarray]:
-        """What one sole says; the kinematics are those of the measurement.
+        """The estimate of one sole; the kinematics are those of the measurement.
 
         Returns:
             Turn from the world to the plan's [rad]; in the plan's world centre of mass,

@@ -237,7 +237,7 @@ class WalkPattern:
         self._timeline.stop()
 
     def turned(self, heading: float | None) -> None:
-        """What is measured of the heading, not wrapped, from any zero [rad].
+        """The measured heading, not wrapped, from any zero [rad].
 
         Steps then make up for what lacks of the commanded turn; with None the planned
         turns are taken to be made.

@@ -139,7 +139,7 @@ class PushRecovery:
         return self._step is not None or self._rest is not None
 
     def standing(self, sensors: WalkSensors) -> WalkSensors:
-        """What is measured without a foot that no plan has where it lands."""
+        """The measurement without a foot that no plan has where it lands."""
         if self._step is None:
             return sensors
         if self._step.side is Side.LEFT:

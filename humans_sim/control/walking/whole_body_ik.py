@@ -278,7 +278,7 @@ class WalkKinematics:
     def _target(
         self, com: np.ndarray, left: pin.SE3, right: pin.SE3
     ) -> tuple[np.ndarray, ...]:
-        """What kernels take as a target."""
+        """The target as kernels take it."""
         places, turns = np.empty((2, 3)), np.empty((2, 3, 3))
         places[0], places[1] = left.translation, right.translation
         turns[0], turns[1] = left.rotation, right.rotation

@@ -109,7 +109,7 @@ class BrakedSystem:
         return np.concatenate([q, rest]), np.concatenate([v, rest])
 
     def largest_deceleration(self, q: np.ndarray) -> float:
-        """What dry friction alone does to the joints, at most [rad/s^2]."""
+        """Largest deceleration of the joints by dry friction alone [rad/s^2]."""
         terms = self.terms(q, np.zeros(self.nv), np.zeros(0, dtype=np.int64))
         mobility = np.diag(np.linalg.inv(terms.mass))[self._joints]
         return float((self._weight * mobility).max())
@@ -231,7 +231,7 @@ _TURN = 10.0
 
 
 def event_stepper_of(system: System) -> type[Stepper]:
-    """What advances a system by the event-driven method.
+    """The event-driven stepper of a system.
 
     Raises:
         ParameterError: the system has a law that the method does not know.

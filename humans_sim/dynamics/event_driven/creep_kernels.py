@@ -84,7 +84,7 @@ def _contact_motion(rows, tangents, velocity):
 
 @kernel
 def _friction_directions(motion, mode, tangents, creep_speed):
-    """What friction opposes, of length below one (k, 2)."""
+    """Directions that friction opposes, of length below one (k, 2)."""
     k = mode.shape[0]
     direction = np.zeros((k, 2))
     for c in range(k):

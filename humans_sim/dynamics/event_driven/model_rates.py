@@ -363,7 +363,7 @@ class CompiledModel:
         y: np.ndarray,
         applied: np.ndarray,
     ) -> tuple[Any, ...]:
-        """What :func:`smooth_rates` returns; its arguments, as plain tuples.
+        """The result of :func:`smooth_rates`; its arguments, as plain tuples.
 
         Raises:
             ConfigurationError: the posture is beyond the reach of the model's drives.

@@ -197,7 +197,7 @@ class MotionIntegrator:
         return self._motion.last
 
     def adjust(self) -> None:
-        """What the forces refer to changed where the last step ended."""
+        """The reference of the forces changed where the last step ended."""
         self._started.adjust()
 
     def step(self, start: float, bound: float) -> None:

@@ -129,7 +129,7 @@ class ContactModes:
         return modes
 
     def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What :func:`acceleration_in_modes` takes of them.
+        """The arguments of :func:`acceleration_in_modes`.
 
         Args:
             direction: of sliding (k, 2).

@@ -297,7 +297,7 @@ class SceneSystem:
         return np.array(self._pin.gravity.linear)
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the scene."""
+        """The record of the scene in a run."""
         return {
             **model_and_ground(self.robot, self.ground),
             **({} if self.touching is None else touching_record(self.touching)),

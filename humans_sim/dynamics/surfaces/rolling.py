@@ -51,7 +51,7 @@ class RollingBody:
 
 
 def _shape_of(surface: Surface) -> dict[str, Any] | None:
-    """What a surface looks like: a coin of a ring, a ball, an ellipsoid."""
+    """The shape of a surface: a coin of a ring, a ball, an ellipsoid."""
     place = surface.placement.translation.tolist()
     if isinstance(surface, Torus) and surface.placement.isIdentity():
         radius, edge = surface.ring_radius, surface.tube_radius
@@ -299,7 +299,7 @@ def rolling_knee(
 
 
 def _drawn_leg(condyle: float) -> list[dict[str, Any]]:
-    """What is drawn of :func:`rolling_knee`: shafts, plateau, condyles, foot, load."""
+    """Shapes of :func:`rolling_knee`: shafts, plateau, condyles, foot, load."""
 
     def shaft(name: str, joint: str, low: float, high: float) -> dict[str, Any]:
         size = {"radius": 0.018, "thickness": high - low}

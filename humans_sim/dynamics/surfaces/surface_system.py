@@ -162,7 +162,7 @@ class SurfaceSystem:
         self._nearest = [NearestPoints(pair) for pair in pairs]
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the mechanism."""
+        """The record of the mechanism in a run."""
         if not self._drawn:
             return {}
         bodies = [dict(body) for body in self._drawn]

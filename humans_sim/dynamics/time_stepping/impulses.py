@@ -105,7 +105,7 @@ class StepEquations(NamedTuple):
 
 @kernel
 def step_end(equations, impulses, which, h, tangents, before):
-    """What a step leads to.
+    """The end of a step.
 
     Args:
         equations: fields of a :class:`StepEquations`, as a plain tuple.
@@ -152,7 +152,7 @@ def step_end(equations, impulses, which, h, tangents, before):
 
 @kernel
 def entry_motion(gap, approach, ends, restitution, h):
-    """What the contact law adds to the normal motion of a contact in a step.
+    """Normal motion that the contact law adds to a contact in a step.
 
     Args:
         gap: at the middle of the step [m, rad].
@@ -328,7 +328,7 @@ def closing_shift(factor, spread, delassus, which, active, gap):
 
 @kernel
 def unsettled(gap, closed, which, tolerance):
-    """What is still to be put right after a step.
+    """Errors still to be corrected after a step.
 
     Args:
         gap: of all contacts (nc,).

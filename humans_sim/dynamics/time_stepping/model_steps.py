@@ -204,7 +204,7 @@ class ModelSteps:
         h: float,
         energies: tuple[float, float, float],
     ) -> tuple[Any, ...]:
-        """What :func:`model_step` returns; its arguments, as plain tuples."""
+        """The result of :func:`model_step`; its arguments, as plain tuples."""
         result: tuple[Any, ...] = model_step(
             self._tree, self._geometry, start, applied, h, energies
         )
@@ -213,7 +213,7 @@ class ModelSteps:
     def series(
         self, drives: DriveTable, start: tuple[Any, ...], clock: tuple[float, ...]
     ) -> tuple[Any, ...]:
-        """What :func:`model_series` returns; its arguments, as plain tuples."""
+        """The result of :func:`model_series`; its arguments, as plain tuples."""
         result: tuple[Any, ...] = model_series(
             self._tree, self._geometry, self._far, tuple(drives), start, clock
         )

@@ -153,7 +153,7 @@ class StepResult(NamedTuple):
 
 
 def singular_mass_text(mass: np.ndarray, names: Sequence[str]) -> str:
-    """What is wrong with a singular mass matrix, and what to do.
+    """The message for a singular mass matrix, and what to do.
 
     Args:
         mass: (nv, nv).
@@ -469,7 +469,7 @@ class ImpulseSteps:
         )
 
     def _applied(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What acts on the system but contacts, with the actuation's states of now."""
+        """Loads on the system but contacts, with the actuation's states of now."""
         return self._loads.at(t, q, v, self._state.z).applied
 
     def moments(self) -> np.ndarray:

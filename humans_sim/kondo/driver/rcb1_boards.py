@@ -36,7 +36,7 @@ class Rcb1Memory:
         self._link, self._ids = link, ids
 
     def trims(self) -> tuple[int, ...]:
-        """What the boards add to every channel [deg]."""
+        """Trims that the boards add to every channel [deg]."""
         trims: list[int] = []
         for board in self._ids:
             reply = self._link.exchange(rcb1.GetTrims(board))

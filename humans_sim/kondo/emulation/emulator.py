@@ -310,7 +310,7 @@ class Emulator:
             self._end.wait(left)
 
     def _answer(self, command: rcb1.Command) -> bytes:
-        """What the boards say to a command: all hear it, the first one answers."""
+        """The boards' answer to a command: all hear it, the first one answers."""
         with self._lock:
             now = time.monotonic()
             self.heard += 1

@@ -368,7 +368,7 @@ class SimulatedBody:
         )
 
     def run(self) -> Run:
-        """What is kept of its motion, from when the hand let go.
+        """The record of its motion, from when the hand let go.
 
         Raises:
             ParameterError: nothing has moved yet.

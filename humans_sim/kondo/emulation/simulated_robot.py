@@ -325,7 +325,7 @@ class SimulatedRobot:
             )
 
     def run(self) -> Run:
-        """What is kept of its motion, from when the hand let go.
+        """The record of its motion, from when the hand let go.
 
         Raises:
             SimulatedBodyError: nothing has moved yet, or the process is gone.

@@ -246,7 +246,7 @@ class ReplyStream:
         return min(end, self._since + self.hold)  # then these bytes begin no long reply
 
     def _reply(self, expected: list[rcb1.Command], now: float) -> Heard | None:
-        """What the bytes begin with, the longest that it may be."""
+        """The reply at the beginning of the bytes, the longest that it may be."""
         for command in expected:
             size = command.REPLY.size()
             if not self._of(command):

@@ -262,7 +262,7 @@ def _check_attributes(element: ET.Element, kind: _Kind, part: str) -> None:
 
 
 def _fault(words: list[str], name: str, count: int) -> str:
-    """What is wrong with the numbers of an attribute; nothing where all is well."""
+    """The fault of the numbers of an attribute; nothing where all is well."""
     values = [float(word) if _NUMBER.fullmatch(word) else math.nan for word in words]
     if not all(map(math.isfinite, values)):
         return "is not made of finite numbers"

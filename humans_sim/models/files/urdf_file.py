@@ -247,7 +247,7 @@ def _check_inertias(robot: ET.Element) -> None:
 
 
 def _notes(robot: ET.Element) -> Iterator[str]:
-    """What the file says and the model does not do."""
+    """Parts of the file that the model leaves out."""
     tiny: Counter[str] = Counter()
     for link in robot.findall("link"):
         for element in (*link.findall("visual"), *link.findall("collision")):

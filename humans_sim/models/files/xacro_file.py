@@ -545,7 +545,7 @@ class _Expander:
 
 
 def _instruction(element: ET.Element) -> str | None:
-    """What an element of xacro is called; None for an element of the URDF."""
+    """The name of an element of xacro; None for an element of the URDF."""
     for prefix in _PREFIXES:
         if element.tag.startswith(prefix):
             return element.tag[len(prefix) :]

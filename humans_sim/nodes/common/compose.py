@@ -84,7 +84,7 @@ class FlowCheck(ProcessNode):
         return count
 
     def flows(self) -> list[Flow]:
-        """What was seen so far."""
+        """Counts so far."""
         with self._lock:
             return [
                 Flow(topic, seen.count, seen.rate) for topic, seen in self._seen.items()

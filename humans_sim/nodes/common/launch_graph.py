@@ -240,7 +240,7 @@ def describe(
 
 
 def _value(context: LaunchContext, name: str) -> Any:
-    """What an argument says.
+    """The value of an argument.
 
     Raises:
         ParameterError: it is of another type.

@@ -123,7 +123,7 @@ class CommandInbox:
         return self._waiting if self._led is None else self._led
 
     def forget(self) -> None:
-        """What came was for a state that is over."""
+        """Forget commands for a state that is over."""
         self._waiting = None
 
     def take(self, message: JointState, now: int) -> None:

@@ -379,7 +379,7 @@ class Dynamics(ModelNode):
 
     @property
     def system(self) -> ModelSystem | SceneSystem:
-        """What moves."""
+        """The system that moves."""
         return self._system
 
     @property

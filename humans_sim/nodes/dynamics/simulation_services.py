@@ -44,7 +44,7 @@ def result(code: int, problem: str = "") -> Result:
 
 
 def failed(error: Exception) -> Result:
-    """What was asked for was tried, and did not go."""
+    """The request was tried, and failed."""
     return result(Result.RESULT_OPERATION_FAILED, str(error))
 
 

@@ -562,7 +562,7 @@ class KondoBridge(LifecycleModelNode):
             self._robot_states.publish(String(data=state))
 
     def _moves(self, robot: KondoRobot) -> str:
-        """What energising would move; the servos are asked, until the next time."""
+        """The motion of energising; the servos are asked, until the next time."""
         resting = robot.state in (RobotState.STOPPED, RobotState.LIMP)
         if self.stage != "active" or not resting:
             return ""

@@ -195,7 +195,7 @@ class FileGoals:
 
     @property
     def state(self) -> str:
-        """What is done, a few words; empty where nothing is."""
+        """Its state in a few words; empty where nothing is done."""
         if self._worker is None:
             return ""
         done = self._worker.done

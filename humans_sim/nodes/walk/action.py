@@ -211,7 +211,7 @@ class Rising:
 
     @property
     def leader(self) -> RisingWalker | WalkPattern:
-        """What takes commands: it remembers them where the robot may get up."""
+        """The receiver of commands: it remembers them where the robot may get up."""
         return self._pattern if self.walker is None else self.walker
 
     @property
@@ -230,7 +230,7 @@ class Rising:
         return self.walker is not None and self.walker.waits
 
     def state(self, otherwise: str) -> str:
-        """What it does, one word or two; that of the walk while it walks."""
+        """Its state, one word or two; that of the walk while it walks."""
         if self.walker is None or not self.lies:
             return otherwise
         return self.walker.state.name.lower().replace("_", " ")

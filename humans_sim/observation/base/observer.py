@@ -396,7 +396,7 @@ class BaseObserver:
         return before
 
     def _held(self, before: Mapping[str, pin.SE3]) -> list[Body]:
-        """What the base is taken from, in the order of trust; may be empty."""
+        """References of the base, in the order of trust; may be empty."""
         feet = [foot for foot in self._feet if foot.on_ground]
         held = [foot for foot in feet if foot.reference is not None]
         hanger = self._hanger

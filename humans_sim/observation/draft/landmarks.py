@@ -265,7 +265,7 @@ class LabelMeaning:
 
 
 def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeaning]:
-    """What each of the labels of a recording says.
+    """Meanings of the labels of a recording.
 
     A label that several sets have is that of the set which has most of the labels.
 

@@ -377,7 +377,7 @@ def _chosen(head: C3dHead, readings: list[C3dLayout]) -> C3dLayout:
 
 
 def _readings(head: C3dHead, length: int) -> Iterator[C3dLayout]:
-    """What the claims allow, the most usual reading first."""
+    """Readings that the claims allow, the most usual first."""
     for begin, size, points, (channels, subframes) in product(
         _begins(head), _sizes(head), _points(head), _analog(head)
     ):

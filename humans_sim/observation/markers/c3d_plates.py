@@ -33,7 +33,7 @@ _OFFSET = 75.0
 
 
 def empty_wrench(wrench: np.ndarray, zero: slice) -> np.ndarray:
-    """What a plate shows while it is empty (6,); zero where it is not known to be so.
+    """The wrench of an empty plate (6,); zero where it is not known to be so.
 
     Files say when plates are empty, mostly in the first frames, and say so too where a
     person stands there. The plate was empty if the force then leaves its value to one

@@ -163,7 +163,7 @@ def _screen(trial: MarkerTrial, up: str) -> tuple[str, str]:
 
 
 def _residual_scale(trial: MarkerTrial, unit: float) -> float:
-    """What a residual counts in, in the file's unit [m]: the largest is 255."""
+    """The unit of a residual, in the file's unit [m]: the largest is 255."""
     residuals = trial.camera_residuals
     if residuals is None:
         return 1.0

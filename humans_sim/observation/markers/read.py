@@ -172,7 +172,7 @@ def _check_count(path: Path, preamble: dict[str, tuple[str, int]], count: int) -
 def _names(
     path: Path, heading: list[str], line: int, notes: list[str]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """What the first columns hold (``frame``, ``time``), and the names of the LEDs."""
+    """Kinds of the first columns (``frame``, ``time``), and names of the LEDs."""
 
     def error(message: str) -> MarkerFileError:
         return MarkerFileError(message, path, line)

@@ -237,7 +237,7 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
 
 
 def _described(model: Model) -> dict[str, Any]:
-    """What makes the same model again."""
+    """The description that makes the same model again."""
     parts = model.parts
     name = model.name if is_packaged(parts) else str(parts.source)
     if not parts.from_table:

@@ -186,7 +186,7 @@ def filled_share(result: Reconstruction) -> float:
 
 
 def usual_prior(solver: PostureSolver) -> np.ndarray:
-    """What is known of coordinates without markers (nv,) [m^2].
+    """Prior variances of coordinates without markers (nv,) [m^2].
 
     Joints that no marker ever sees are somewhere between their limits.
     """

@@ -141,7 +141,7 @@ def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | Non
 def screen_labels(
     trial: MarkerTrial, matched: int, marker_set: MarkerSet, model: Model
 ) -> list[Finding]:
-    """What is to be known of a recording's labels.
+    """Findings on a recording's labels.
 
     Args:
         trial: with the labels of the file.

@@ -139,7 +139,7 @@ def _best(arrangement: Arrangement, order: np.ndarray) -> tuple[float, int, int]
 
 
 def _distance_gains(arrangement: Arrangement, order: np.ndarray) -> np.ndarray:
-    """What each exchange gains by the stiff distances (m, m)."""
+    """Gains of each exchange by the stiff distances (m, m)."""
     expected, rows = arrangement.expected, np.arange(len(order))
     measured = arrangement.distances[np.ix_(order, order)] / arrangement.scale
     stiff = arrangement.stiff
@@ -370,7 +370,7 @@ class Screening:
         return tuple(finding.text for finding in self.findings)
 
     def about(self, *topics: Topic) -> Screening:
-        """What it shows of some topics."""
+        """Findings on some topics."""
         return replace(
             self, findings=tuple(f for f in self.findings if f.topic in topics)
         )

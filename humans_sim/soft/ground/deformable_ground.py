@@ -212,7 +212,7 @@ class DeformableGround:
         return Ground(friction=friction, solids=(bottom, *solids), surface=self)
 
     def reaction(self, system: Any) -> GroundReaction:
-        """What it does to a biped (a :class:`SurfaceReaction`)."""
+        """Its reaction on a biped (a :class:`SurfaceReaction`)."""
         return GroundReaction(self, system)
 
     def record(self) -> dict[str, Any]:

@@ -204,7 +204,7 @@ class GroundHistory:
 
 
 def footprints_of(run: Run) -> Footprints:
-    """What a run left in its ground.
+    """The footprints of a run in its ground.
 
     Raises:
         SoftError: its ground is rigid, or the record is damaged.

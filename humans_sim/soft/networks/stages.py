@@ -248,12 +248,12 @@ class Scale:
 
 
 def information_rate(signals: int, rate: float, bits: int) -> float:
-    """What so many signals carry at a sampling rate [bit/s]."""
+    """Information of so many signals at a sampling rate [bit/s]."""
     return float(signals) * rate * bits
 
 
 def recorded_bytes(signals: int, rate: float, bits: int, duration: float) -> float:
-    """What a record of signals takes, by half a sample for each period (2.4) [byte]."""
+    """Size of a record of signals, half a sample for each period (2.4) [byte]."""
     return information_rate(signals, rate, bits) * duration / 2.0 / 8.0
 
 
@@ -320,7 +320,7 @@ def prototypes(signals: np.ndarray, count: int) -> Prototypes:
 
 
 def rigid_deviation(points: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """What points deviate by from the best rigid motion (Kabsch) (n, 3) [m].
+    """Deviation of points from the best rigid motion (Kabsch) (n, 3) [m].
 
     Args:
         points: before (n, 3) [m].

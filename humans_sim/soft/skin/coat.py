@@ -230,7 +230,7 @@ class Coat:
         return network
 
     def reaction(self, system: Any) -> CoatReaction:
-        """What it does to a biped (a ``SurfaceReaction``).
+        """Its reaction on a biped (a ``SurfaceReaction``).
 
         Raises:
             CouplingError: one way is asked for, and the body would feel it.
@@ -239,7 +239,7 @@ class Coat:
         return self._reaction
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of it."""
+        """Its record in a run."""
         reaction = self._reaction
         if reaction is None:
             return {"name": self.name, "pieces": [piece.name for piece in self.pieces]}

@@ -180,7 +180,7 @@ def cache_folder() -> Path:
 
 
 def skin_key(model: Model, spacing: float) -> str:
-    """What a skin is made from, as a name: the file, the subject's sizes, the grid."""
+    """The name of a skin by its sources: the file, the subject's sizes, the grid."""
     placements = [pose.translation for pose in model.pin.jointPlacements]
     sizes = np.concatenate(
         [

@@ -94,7 +94,7 @@ class Gate:
         return f"http://{shown}:{port}/?token={self.token}"
 
     def before(self, answer: Answer) -> Answer:
-        """What answers a request: refused here, or answered by ``answer``."""
+        """The answer to a request: refused here, or by ``answer``."""
 
         def guarded(connection: ServerConnection, request: Request) -> Response | None:
             port = int(connection.local_address[1])

@@ -103,7 +103,7 @@ class LiveWalk:
 
     @property
     def velocity(self) -> Velocity:
-        """What was last asked for."""
+        """The last velocity that was asked for."""
         return self._velocity
 
     @property

@@ -429,7 +429,7 @@ def _replaced_serve(guarded: Any) -> Iterator[None]:
 
 
 def warning_of(host: str) -> str:
-    """What it means to listen on an address; empty for this machine only."""
+    """The warning for an address to listen on; empty for this machine only."""
     if is_loopback(host):
         return ""
     where = "all addresses of this machine" if anywhere(host) else host

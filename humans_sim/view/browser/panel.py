@@ -62,7 +62,7 @@ class Limits:
     def of_model(
         cls, model: Model, height: float, settings: WalkSettings | None = None
     ) -> Limits:
-        """What a biped can follow; without settings it does not walk.
+        """Limits of a biped; without settings it does not walk.
 
         A push of middle strength is 0.03 N s for the KHR-1; others get one that their
         mass and height make as strong.

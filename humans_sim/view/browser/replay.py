@@ -141,7 +141,7 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
 
 
 def _points(names: Sequence[str], several: bool) -> list[str]:
-    """What touches: names of contacts without the solids, where there are several."""
+    """Contact points: names without the solids, where there are several."""
     return [n.rpartition("/")[0] for n in names] if several else list(names)
 
 

@@ -140,7 +140,7 @@ class SeenRobot:
 
     @property
     def text(self) -> str:
-        """What somebody has to know of it; empty while it follows."""
+        """The notice about it; empty while it follows."""
         if self.state not in (*_RESTS, *_WRONG):
             return ""
         text = f"the robot is {self.state}"

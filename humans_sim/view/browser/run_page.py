@@ -240,7 +240,7 @@ def render_in_browser(
     size: tuple[int, int],
     patience: float = PATIENCE,
 ) -> Image.Image:
-    """What a browser sees, as it draws it.
+    """The picture of a browser, as it draws it.
 
     Args:
         client: the browser.

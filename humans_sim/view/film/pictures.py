@@ -407,7 +407,7 @@ def _speed_word(speed: float) -> str:
 
 
 def _at(view: SideView, window: Window, q: np.ndarray, follows: bool) -> Window:
-    """What is seen at a posture."""
+    """The picture of a posture."""
     if not follows:
         return window
     left, right, _, _ = view.extent(q)

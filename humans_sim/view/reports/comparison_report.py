@@ -165,7 +165,7 @@ def _total(forces: CurvePanel) -> CurvePanel:
 
 
 def _runs(comparison: RunComparison) -> list[Line2D]:
-    """What wide and thin mean."""
+    """The meaning of wide and thin."""
     return [
         Line2D([], [], color="0.3", label=_short(label), **look)
         for label, look in zip(comparison.labels, (_PALE, _THIN), strict=True)

@@ -198,7 +198,7 @@ class Skeleton:
 
 
 def stick_figure_data(result: Reconstruction) -> dict[str, object]:
-    """What the script of the template ``stick_figure`` draws, small."""
+    """Data of the script in the template ``stick_figure``, small."""
     rows = np.arange(0, len(result.t), -(-len(result.t) // MOST_FRAMES))
     skeleton = Skeleton.of(result.model)
     body = skeleton.positions(result.model, result.q[rows])

@@ -223,7 +223,7 @@ def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
 
 
 def _footprints(run: Run) -> dict[str, str] | None:
-    """What the run left in a ground that gives way; None where it is rigid."""
+    """Footprints in a ground that gives way; None where it is rigid."""
     if not (run.info.get("surface") or {}).get("history"):
         return None
     from humans_sim.soft.ground.footprints import ground_history
