@@ -242,7 +242,7 @@ def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
     both = [(first, last + 1) for first, last in stretches(together)]
     whole = [t[end] - t[first] for first, end in both if first > 0 and end < n]
     whole = [length for length in whole if length <= LONGEST_TRANSFER]
-    usual = float(np.median(whole)) if whole else USUAL_TRANSFER
+    transfer_time = float(np.median(whole)) if whole else USUAL_TRANSFER
     for first, end in both:
         old = _single(down[first - 1]) if first > 0 else None
         new = _single(down[end]) if end < n else None
@@ -250,9 +250,9 @@ def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
         stop = t[end] if new is not None else np.inf
         # Of a stretch that the recording cuts, the end that is seen counts.
         if first == 0 and new is not None:
-            old, start = 1 - new, stop - max(usual, stop - t[0] + step)
+            old, start = 1 - new, stop - max(transfer_time, stop - t[0] + step)
         elif end == n and old is not None:
-            new, stop = 1 - old, start + max(usual, t[-1] + step - start)
+            new, stop = 1 - old, start + max(transfer_time, t[-1] + step - start)
         if old is None or new is None or old == new:
             continue  # they stand throughout, land or leap together, or one taps
         if stop - start > LONGEST_TRANSFER + 2 * step:

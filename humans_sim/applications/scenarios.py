@@ -418,9 +418,9 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
             if key in ("time_step", "max_step"):
                 RATE.check(key, 1.0 / options[key], error=value.error)
     methods = ("event_driven", "time_stepping")
-    usual = methods[0]
+    default_method = methods[0]
     if "puppet" in fields or "wrist" in fields:
-        usual = NETWORK if "puppet" in fields else WRIST
+        default_method = NETWORK if "puppet" in fields else WRIST
     model = model_name_in(fields["model"]) if "model" in fields else None
     if model is not None and is_file(path.parent / model):
         model = str(path.parent / model)
@@ -430,7 +430,9 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
         model=model,
         end=end,
         sampling_period=period,
-        method=fields["method"].choice(methods) if "method" in fields else usual,
+        method=fields["method"].choice(methods)
+        if "method" in fields
+        else default_method,
         options=options,
         _fields=fields,
         folder=path.parent,

@@ -129,8 +129,8 @@ class PosixExpression:
 
     def _class(self) -> _Matcher:
         """Letters in brackets, from after the opening one."""
-        wanted = self._next() != "^"
-        self._at += not wanted
+        inside = self._next() != "^"
+        self._at += not inside
         ranges: list[tuple[str, str]] = []
         while not (self._next() == "]" and ranges):
             first = last = self._take("']'")
@@ -141,7 +141,7 @@ class PosixExpression:
                 raise self._error(f"'{first}-{last}' runs backwards")
             ranges.append((first, last))
         self._at += 1
-        return _one_of(lambda x: any(a <= x <= b for a, b in ranges) == wanted)
+        return _one_of(lambda x: any(a <= x <= b for a, b in ranges) == inside)
 
 
 def _one_of(fits: Callable[[str], bool]) -> _Matcher:

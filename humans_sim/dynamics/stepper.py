@@ -137,8 +137,8 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Self:
         """Options as given; with ``rosenbrock``, those of :data:`SOLES` beside them."""
-        usual = SOLES if given.get("integrator") == ROSENBROCK else {}
-        return cls(**{**usual, **given})
+        defaults = SOLES if given.get("integrator") == ROSENBROCK else {}
+        return cls(**{**defaults, **given})
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""

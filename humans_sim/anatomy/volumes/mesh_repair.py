@@ -296,10 +296,10 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     urdf = Path(urdf)
     text = read_bytes(urdf, ModelFileError, _LARGEST).decode("utf-8", "replace")
     root = parse_xml(text, urdf)
-    found = [one for one in root.iter("link") if one.get("name") == link]
-    if len(found) != 1:
+    links = [one for one in root.iter("link") if one.get("name") == link]
+    if len(links) != 1:
         raise ModelFileError(f"no link or several are called '{link[:80]}'", urdf)
-    meshes = found[0].findall("collision/geometry/mesh")
+    meshes = links[0].findall("collision/geometry/mesh")
     if len(meshes) != 1:
         raise ModelFileError(
             f"the link '{link[:80]}' has {len(meshes)} collision meshes, not one", urdf

@@ -363,7 +363,7 @@ class WristPotential:
         first, _ = self.value(start, np.zeros(self.size))
         potentials, left = [first], most
         for _ in range(_ROUNDS):
-            found = minimize(
+            minimum = minimize(
                 lambda u, begin=start: self.value(begin, u),
                 np.zeros(self.size),
                 jac=True,
@@ -379,7 +379,7 @@ class WristPotential:
                     "gtol": _SHIFT_UNIT * 0.1 * _REST,
                 },
             )
-            start, left = self.moved(start, found.x), left - found.nfev
+            start, left = self.moved(start, minimum.x), left - minimum.nfev
             force = self._unbalanced(start)
             if force < _REST or left <= 0:
                 break

@@ -399,12 +399,12 @@ def table_rows(
     Raises:
         ParameterError: a run has no outcome.
     """
-    found = {outcome.name: outcome for outcome in outcomes}
-    missing = [run.label for run in runs if run.name not in found]
+    by_name = {outcome.name: outcome for outcome in outcomes}
+    missing = [run.label for run in runs if run.name not in by_name]
     if missing:
         raise ParameterError(f"{len(missing)} runs are not done, first {missing[0]}")
     return [
-        {**dict(run.values), "seed": run.seed, **found[run.name].row} for run in runs
+        {**dict(run.values), "seed": run.seed, **by_name[run.name].row} for run in runs
     ]
 
 

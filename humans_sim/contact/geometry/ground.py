@@ -282,8 +282,10 @@ class Ground:
 
     def frictions(self) -> np.ndarray:
         """Friction of each solid (nsolids,); infinity where contacts stick."""
-        usual = np.inf if self.law == "sticking" else self.friction
-        own = [usual if s.friction is None else s.friction for s in self.solids]
+        default_friction = np.inf if self.law == "sticking" else self.friction
+        own = [
+            default_friction if s.friction is None else s.friction for s in self.solids
+        ]
         return np.array(own, dtype=float)
 
     @classmethod

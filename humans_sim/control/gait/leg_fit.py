@@ -178,7 +178,7 @@ class LegFit:
         def residuals(free: np.ndarray) -> np.ndarray:
             return self._residuals(free, phase, hip, side, lift)
 
-        found = least_squares(
+        solution = least_squares(
             residuals,
             self._first,
             bounds=self._bounds,
@@ -186,8 +186,8 @@ class LegFit:
             max_nfev=100,
             ftol=1e-6,
         )
-        self._first = found.x
-        return self.path(found.x, phase, hip, side, lift)
+        self._first = solution.x
+        return self.path(solution.x, phase, hip, side, lift)
 
     def path(
         self,
@@ -305,7 +305,7 @@ class LegFit:
         sole = path.ankle[:, 1] - cosine * legs.ankle
         lowest = np.minimum(sole - sine * legs.heel, sole + sine * legs.toe)
         part = (phase - times.toe_off) / (1.0 - times.toe_off)
-        wanted = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
-        low = 20.0 * np.maximum(wanted - lowest, 0.0) * (part > 0)
+        clearance = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
+        low = 20.0 * np.maximum(clearance - lowest, 0.0) * (part > 0)
         small = self._hold * (free - self._guess)
         return np.concatenate([error.ravel(), over, bent, low, small])

@@ -141,13 +141,13 @@ def _leg(model: Model, data: pin.Data, side: str, leg: Leg) -> dict[str, Limb]:
     flat = np.array([1.0, 0.0, 1.0])
     centres = [data.oMi[joints[n]].translation * flat for n in (hip, knee, ankle)]
     carriers = (int(model.pin.parents[joints[knee]]), joints[knee])
-    found = {}
+    limbs = {}
     for part, carrier, start, end in zip(
         (THIGH, SHANK), carriers, centres[:2], centres[1:], strict=True
     ):
         name = f"{side}_{part}"
-        found[name] = _limb(model, data, name, carrier, start, pin.SE3(np.eye(3), end))
-    return found
+        limbs[name] = _limb(model, data, name, carrier, start, pin.SE3(np.eye(3), end))
+    return limbs
 
 
 def _arms(model: Model, data: pin.Data, legs: tuple[Leg, Leg]) -> dict[str, list[int]]:

@@ -314,11 +314,11 @@ class Retargeting:
         """Joint torques (n, njoints) [N m]; between every other sample, the mean."""
         n = len(q)
         rows = np.unique(np.append(np.arange(0, n, 2), n - 1))
-        found = np.array(
+        torques = np.array(
             [self._torques.at(q[k], v[k], a[k], feet_down(phases[k])) for k in rows]
         )
         return np.column_stack(
-            [np.interp(np.arange(n), rows, column) for column in found.T]
+            [np.interp(np.arange(n), rows, column) for column in torques.T]
         )
 
     def _commands(self, joints: np.ndarray, torques: np.ndarray) -> np.ndarray:

@@ -335,11 +335,11 @@ def _stand(
     steps = {"foot_lift": Derived(lift, f"{_LIFT} of the leg, {length:.3f} m")}
     shares = []
     for name, (share, direction) in _STEPS.items():
-        wanted = share * length
-        kept, blocked = reach.longest(direction.share(wanted), lift)
+        step_length = share * length
+        kept, blocked = reach.longest(direction.share(step_length), lift)
         shares.append(kept)
         reason = f"{share} of the leg, {length:.3f} m"
-        steps[name] = _kept(wanted, kept, blocked, reason)
+        steps[name] = _kept(step_length, kept, blocked, reason)
     kept, blocked = 1.0, ()
     if turns == HIP_YAW:
         kept, blocked = reach.longest(Step(turn=_TURN), lift)

@@ -181,16 +181,16 @@ class Preview:
         capture = (state.capture_point(self._omega) - origin) / unit
         later = self._shares @ local[n - 1 :] + self._beyond * local[-1]
         # Knot 0 is the origin, which has no share in this frame.
-        wanted = capture - self._beyond * later
+        capture_target = capture - self._beyond * later
         pull = self._weight * local[:n]
-        pull += self._capture_weight * np.outer(self._shares[1:], wanted)
+        pull += self._capture_weight * np.outer(self._shares[1:], capture_target)
         knots, answer = nearest_knots(self._inverse, pull, normals, high)
         if answer != SOLVED:
             raise ControlError(
                 "no motion of the centre of mass keeps the zero-moment point in the "
                 "support: its polygons are empty"
             )
-        self.missing = unit * (wanted - self._shares[1:] @ knots)
+        self.missing = unit * (capture_target - self._shares[1:] @ knots)
         return origin + unit * knots
 
 

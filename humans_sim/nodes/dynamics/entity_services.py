@@ -181,9 +181,9 @@ class EntityServices:
                     Result.RESULT_OPERATION_FAILED, str(error)
                 ) from error
             names = [name for name in names if expression.found_in(name)]
-        wanted = {item.category for item in filters.categories}
-        if wanted:
-            names = [n for n in names if _CATEGORIES[entities.kinds[n]] in wanted]
+        categories = {item.category for item in filters.categories}
+        if categories:
+            names = [n for n in names if _CATEGORIES[entities.kinds[n]] in categories]
         tags = set(filters.tags.tags)
         if tags:
             whole = filters.tags.filter_mode == TagsFilter.FILTER_MODE_ALL

@@ -298,9 +298,9 @@ class Dynamics(ModelNode):
     def _end_steps(self, problem: str) -> None:
         """Tell who asked for steps that none is made any more."""
         self._steps = 0
-        told, self._told = self._told, None
-        if told is not None:
-            told(0, problem)
+        callback, self._told = self._told, None
+        if callback is not None:
+            callback(0, problem)
 
     # -- what is published -----------------------------------------------------------
 

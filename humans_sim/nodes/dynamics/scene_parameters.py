@@ -127,9 +127,9 @@ def declare_soft_ground(given: Any, ground: Ground) -> Ground:
     """
     text = "a floor that gives way: a preset, or 'own' by numbers; empty: none"
     law = given.choice("soft_ground.law", "", text, ("", OWN, *PRESETS))
-    usual = ScreenLaw(ground_viscosity=10.0)
+    defaults = ScreenLaw(ground_viscosity=10.0)
     numbers = {
-        word: given.number(f"soft_ground.{word}", getattr(usual, word), meaning)
+        word: given.number(f"soft_ground.{word}", getattr(defaults, word), meaning)
         for word, meaning in _LAW.items()
     }
     shape = given.numbers("soft_ground.shape", "numbers of pins along x and y", 2)

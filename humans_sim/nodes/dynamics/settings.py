@@ -149,8 +149,8 @@ class DynamicsSettings:
             for name, value in {"command_period": 0.0, **vars(robot.servo)}.items()
         }
         # What is as usual stays that of each joint, which may have a servo of its own.
-        usual = vars(robot.servo)
-        servo = {key: x for key, x in servo.items() if x != usual.get(key)}
+        defaults = vars(robot.servo)
+        servo = {key: x for key, x in servo.items() if x != defaults.get(key)}
         armature = number(
             "armature",
             0.0,

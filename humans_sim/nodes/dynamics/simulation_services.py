@@ -212,12 +212,12 @@ class SimulationServices:
             tell(0, str(error))
 
     def _on_goal(self, handle: Any) -> None:
-        wanted = handle.request.steps
+        steps = handle.request.steps
 
         def tell(left: int, problem: str) -> None:
             if not problem and handle.is_active:  # after each step, the last one too
                 feedback = SimulateSteps.Feedback()
-                feedback.completed_steps = wanted - left
+                feedback.completed_steps = steps - left
                 feedback.remaining_steps = left
                 handle.publish_feedback(feedback)
             if not left:
@@ -227,7 +227,7 @@ class SimulationServices:
         # A step may be made at once, and the goal be over: it is known before.
         before, self._goal = self._goal, handle
         try:
-            self._make_steps(wanted, tell)
+            self._make_steps(steps, tell)
         except ConfigurationError as error:
             self._goal = before
             tell(0, str(error))

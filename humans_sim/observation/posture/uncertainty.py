@@ -383,8 +383,8 @@ def acceleration_density(
     n = len(times)
     if n < 3:
         return settings.usual_density
-    usual = float(np.median(np.diff(times)))
-    lag = max(round(settings.lag / usual), 1)
+    period = float(np.median(np.diff(times)))
+    lag = max(round(settings.lag / period), 1)
     if n <= 2 * lag:
         return settings.usual_density
     before, middle, after = (
@@ -400,7 +400,7 @@ def acceleration_density(
     power, part = float(np.mean(bend**2)), float(np.mean(noise[shown]))
     # Variances are not known so well that nothing of the power would be motion.
     power = max(power - part, settings.least_motion * power)
-    return max(1.5 * power / (lag * usual) ** 3, settings.least_density)
+    return max(1.5 * power / (lag * period) ** 3, settings.least_density)
 
 
 def usual_speed(
@@ -436,9 +436,9 @@ def noise_correlation(result: Reconstruction, longest: float) -> float:
     used = result.used[rows]
     residuals = np.where(used[:, :, None], result.differences[rows], 0.0)
     total = float((residuals**2).sum()) / max(float(used.sum()), 1.0)
-    usual = float(np.median(np.diff(result.t)))
+    period = float(np.median(np.diff(result.t)))
     factor = 1.0
-    for lag in range(1, min(round(longest / usual), len(residuals) - 1) + 1):
+    for lag in range(1, min(round(longest / period), len(residuals) - 1) + 1):
         both = float((used[lag:] & used[:-lag]).sum())
         product = float((residuals[lag:] * residuals[:-lag]).sum())
         share = product / max(both, 1.0) / total if total > 0.0 else 0.0

@@ -66,9 +66,9 @@ class GeometricCoat:
             SoftError: the control points do not span the points.
         """
         rows = np.vstack([np.asarray(controls, float).T, np.ones(len(controls))])
-        wanted = np.vstack([np.asarray(points, float).T, np.ones(len(points))])
-        weights = np.linalg.pinv(rows) @ wanted
-        if np.abs(rows @ weights - wanted).max() > 1e-8:
+        targets = np.vstack([np.asarray(points, float).T, np.ones(len(points))])
+        weights = np.linalg.pinv(rows) @ targets
+        if np.abs(rows @ weights - targets).max() > 1e-8:
             raise SoftError("the control points do not span the points of the coat")
         return cls(weights.T)
 

@@ -85,9 +85,9 @@ class Piece:
 
     def __post_init__(self) -> None:
         """Refuse what cannot hang."""
-        wanted = 3 if self.kind == "pack" else 2
-        if len(self.size) != wanted or len(self.counts) != wanted:
-            raise SoftError(f"{self.name}: a {self.kind} has {wanted} sizes and counts")
+        sizes = 3 if self.kind == "pack" else 2
+        if len(self.size) != sizes or len(self.counts) != sizes:
+            raise SoftError(f"{self.name}: a {self.kind} has {sizes} sizes and counts")
         if min(self.size) <= 0.0 or not self.mass > 0.0:
             raise SoftError(f"{self.name}: its sizes and its mass must be above 0")
         if min(self.counts) < 1 or self.counts[-1] < 2:
@@ -316,7 +316,7 @@ def coat_influences(
     free = np.setdiff1d(np.arange(model.nv), system.locked)
     inertia = model.inertia(q)[np.ix_(free, free)]
     omega = 2 * np.pi * np.geomspace(*BAND, _FREQUENCIES)
-    found = []
+    influences = []
     for piece in coat.pieces:
         jacobian = point_jacobian(model, q, piece.link, np.array(piece.at))[:, free]
         mobility = jacobian @ np.linalg.solve(inertia, jacobian.T)
@@ -325,10 +325,10 @@ def coat_influences(
         load = piece_admittance(piece, omega)
         influence = classify(body, load, omega, tolerance=coat.tolerance)
         least = 1.0 / float(along @ mobility @ along)
-        found.append(
+        influences.append(
             CoatInfluence(piece.name, piece.link, piece.mass, least, influence)
         )
-    return tuple(found)
+    return tuple(influences)
 
 
 def piece_admittance(piece: Piece, omega: np.ndarray) -> np.ndarray:

@@ -329,7 +329,7 @@ def _triangles(inside: np.ndarray, counts: np.ndarray) -> np.ndarray:
     corners = (cells @ strides)[:, None] + CORNERS @ strides
     mixed = inside[corners]
     corners = corners[mixed.any(axis=1) & ~mixed.all(axis=1)]
-    found = []
+    triangles = []
     for tetrahedron in _TETRAHEDRA:
         four = corners[:, tetrahedron]
         within = inside[four]
@@ -340,8 +340,8 @@ def _triangles(inside: np.ndarray, counts: np.ndarray) -> np.ndarray:
         for count, table in _CASES.items():
             rows = four[number == count]
             for triangle in table:
-                found.append(rows[:, np.array(triangle)])
-    edges = np.concatenate(found)
+                triangles.append(rows[:, np.array(triangle)])
+    edges = np.concatenate(triangles)
     place = np.stack(np.unravel_index(edges, tuple(counts)), axis=-1).astype(float)
     middle = place.mean(axis=2)
     normal = np.cross(middle[:, 1] - middle[:, 0], middle[:, 2] - middle[:, 0])

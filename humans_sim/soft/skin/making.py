@@ -86,25 +86,25 @@ def cut_mesh(
 def _split(faces: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Triangles split at the cuts of their edges; -1 where an edge is whole."""
     count = (cuts >= 0).sum(axis=1)
-    found = [faces[count == 0]]
+    pieces = [faces[count == 0]]
     for first in range(3):
         a, b, c = (np.roll(faces, -first, axis=1)[:, k] for k in range(3))
         ab, bc, ca = (np.roll(cuts, -first, axis=1)[:, k] for k in range(3))
         one = (count == 1) & (ab >= 0)
-        found += [np.column_stack([a, ab, c])[one], np.column_stack([ab, b, c])[one]]
+        pieces += [np.column_stack([a, ab, c])[one], np.column_stack([ab, b, c])[one]]
         two = (count == 2) & (bc < 0)
-        found += [
+        pieces += [
             np.column_stack([a, ab, ca])[two],
             np.column_stack([ab, b, ca])[two],
             np.column_stack([b, c, ca])[two],
         ]
     three = count == 3
     (a, b, c), (ab, bc, ca) = faces[three].T, cuts[three].T
-    found += [
+    pieces += [
         np.column_stack(corner)
         for corner in ((a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca))
     ]
-    return np.concatenate(found)
+    return np.concatenate(pieces)
 
 
 HEAD, HAND = 2.8, 3.2
