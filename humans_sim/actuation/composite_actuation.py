@@ -49,8 +49,8 @@ class CompositeActuation(Actuation):
         """Give each part its command; None leaves a part alone."""
         if len(command) != len(self.parts):
             raise ParameterError(
-                f"{len(self.parts)} commands are wanted, one for each actuation, not "
-                f"{len(command)}"
+                f"{len(self.parts)} commands must be given, one for each actuation, "
+                f"not {len(command)}"
             )
         for part, own in zip(self.parts, command, strict=True):
             if own is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that wait for a delay, and then act.
 
-What one actuator does at one instant, in the form of the message ActuatorState.
+Also the state of one actuator, in the form of the message ActuatorState.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class DelayedActuation(Actuation, ABC):
         values = numbers(command)
         if values.shape != (self._size,) or not np.isfinite(values).all():
             raise ParameterError(
-                f"{self._size} finite {self._meaning} are wanted, not {command}"
+                f"must be {self._size} finite {self._meaning}, not {command}"
             )
         return values
 
@@ -174,7 +174,7 @@ class DelayedActuation(Actuation, ABC):
 
 
 class CommandKind(IntEnum):
-    """What a command means; numbers are those of the message."""
+    """The meaning of a command; numbers are those of the message."""
 
     TORQUE = 0
     POSITION = 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Knee muscles under functional electrical stimulation (manual 1.2, chapter 6).
 
-The whole right-hand side of a body's muscles, compiled.
+Their whole right-hand side is one compiled call.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class MuscleTable(NamedTuple):
 
 
 class Stimulation(NamedTuple):
-    """What n muscles are doing, but for their states.
+    """The stimulation of n muscles, without their states.
 
     Attributes:
         phase: of the command signals (n,).

@@ -133,7 +133,7 @@ class Hoist(Actuation):
         return np.zeros(0)
 
     def paid_out(self, t: float) -> tuple[float, float]:
-        """What is paid out [m], and how fast [m/s]."""
+        """Length that is paid out [m], and its rate [m/s]."""
         k = int(np.searchsorted(self._times, t, side="right"))
         if k == 0 or k == len(self._times):
             return float(self._paid[min(k, len(self._paid) - 1)]), 0.0
@@ -202,7 +202,7 @@ class Hoist(Actuation):
         return z, [Event(t, kinds[k], self.tags[k]) for k in np.flatnonzero(fired)]
 
     def signals(self) -> tuple[Signal, ...]:
-        """What is paid out, and the tensions."""
+        """Length that is paid out, and the tensions."""
         names = [Signal(f"hoist/{name}/tension", "N") for name in self.tags]
         return (Signal("hoist/paid_out", "m"), *names)
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint torques exactly as commanded, held until the next command.
+"""Ideal joint torques: as commanded and held, or of a torque law.
 
-Joint torques of a law that is evaluated inside the right-hand side.
-
-The manual's module ``NoDynamics`` (sections 6.1.3 and 6.3.2): the actuation has no
-state and no events, and the control law is called wherever the integrator evaluates the
-equations of motion. Between two events the torques are then smooth in time, unlike
-those of a controller with a period, which are held.
+A law is evaluated inside the right-hand side. It is the manual's module ``NoDynamics``
+(sections 6.1.3 and 6.3.2): the actuation has no state and no events, and the control
+law is called wherever the integrator evaluates the equations of motion. Between two
+events the torques are then smooth in time, unlike those of a controller with a period,
+which are held.
 """
 
 from __future__ import annotations

@@ -29,14 +29,13 @@ the contractile part (negative where that does work):
 .. math:: F L_0 \dot\epsilon = \frac{d}{dt}\Bigl(\frac{F_c^2}{2 k_s} + E_p\Bigr)
    + F_c L_{c0} \dot\epsilon_c
 
-The command signal of a stimulated muscle and its clocks (manual 1.2.1, 6.4.2).
+*Command signal and clocks* (manual 1.2.1, 6.4.2). A pulse lifts the signal u to its
+upper value (state 2: calcium at its maximum). It stays there for a while, falls along a
+line to its lower value (state 1), and remains there (state 0). The line crosses zero,
+where the size of u has a kink; so every change of state and that crossing are times
+known in advance, and u is smooth between them.
 
-A pulse lifts the signal u to its upper value (state 2: calcium at its maximum). It
-stays there for a while, falls along a line to its lower value (state 1), and remains
-there (state 0). The line crosses zero, where the size of u has a kink; so every change
-of state and that crossing are times known in advance, and u is smooth between them.
-
-Which share of a muscle's fibres a stimulation pulse recruits (manual 1.2.2).
+*Recruitment*, the share of the fibres that a pulse recruits (manual 1.2.2):
 
 .. math:: \alpha = \tfrac12 + \tfrac12\,
    \frac{\tanh 5 (p / (p_w i)_{max} - \tfrac12)}{\tanh \tfrac52}
@@ -44,7 +43,7 @@ Which share of a muscle's fibres a stimulation pulse recruits (manual 1.2.2).
 p is the charge of the pulse, its width times its current: nothing at zero, every fibre
 at the stimulator's largest pulse.
 
-How long the knee's muscles are at a flexion angle q (manual 1.2.5, corrected).
+*Lengths of the knee's muscles* at a flexion angle q (manual 1.2.5, corrected):
 
 .. math::
    L_{quadriceps} &= r q + \sqrt{L_{00}^2 - r^2} + \sqrt{L_{iq}^2 - r^2}

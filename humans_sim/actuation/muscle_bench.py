@@ -33,7 +33,7 @@ Strain = Callable[[float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class MuscleHistory:
-    """What a muscle on the bench did, each (samples,).
+    """The history of a muscle on the bench, each (samples,).
 
     Attributes:
         t: [s].

@@ -100,8 +100,8 @@ class PulseTrainMuscles(FesMuscles):
         count = len(self.muscle_names)
         if trains.shape != (count, 2):
             raise ParameterError(
-                f"{count} trains are wanted, each a charge [A s] and a period [s], not "
-                f"an array of shape {trains.shape}"
+                f"{count} trains must be given, each a charge [A s] and a period [s], "
+                f"not an array of shape {trains.shape}"
             )
         unchanged = np.isnan(trains).all(axis=1)
         super().check(np.where(unchanged, 0.0, trains[:, 0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One assembly of a simulated robot: servos, floor, fall limit, contacts and steps.
+"""A simulated robot: servos, floor, fall limit, contacts and steps.
 
 Each robot has one file in ``config/robots``, named after its model. Scenarios, the
 viewer, emulated boards and nodes take their numbers from it, so that one robot is the
@@ -91,7 +91,7 @@ class RobotSetup:
 
     @classmethod
     def of_model(cls, model: Model, otherwise: str = "") -> RobotSetup:
-        """What comes with the package for a model, or stands in a file beside it.
+        """The setup of a model: of the package, or of a file beside the model.
 
         A robot in ``robot.urdf`` may have a ``robot.robot.yaml``; without one, its
         limits suggest its servos.

@@ -2,13 +2,13 @@
 r"""Direct-current motors that drive the joints through screws and rods (Bip).
 
 The rotors turn with the joints, :math:`\dot\theta = J_r(q)\, \dot q`, so the torques of
-the motors (:mod:`~humans_sim.actuation.screw_drive_motors`) act on the joints as
-:math:`J_r^T \tau_r`. The inertia of the rotors is part of the model's mass matrix.
+the motors act on the joints as :math:`J_r^T \tau_r`. The inertia of the rotors is part
+of the model's mass matrix.
 
 The manual freezes the gear ratios at the posture of the start, because they took long
 to compute. Here they follow the posture; ``frozen_ratio`` does as the manual says.
 
-A direct-current motor with a permanent magnet.
+*Motor*, with a permanent magnet:
 
 .. math:: i = (u - k \dot\theta) / R, \qquad
    \tau = k i - b \dot\theta - c \tanh(\dot\theta / \omega_c)
@@ -198,7 +198,7 @@ class ScrewDriveMotors(DelayedActuation):
         elif isinstance(motors, DCMotor):
             motors = [motors] * count
         if len(motors) != count:
-            raise ParameterError(f"{count} motors are wanted, not {len(motors)}")
+            raise ParameterError(f"{count} motors must be given, not {len(motors)}")
         self.motors = tuple(motors)
         if any(m.viscous or m.coulomb for m in motors):
             self.frictional_joints = tuple(model.joint_names)
@@ -289,7 +289,7 @@ class ScrewDriveMotors(DelayedActuation):
         ratios = self.gear_ratios(q)
         if joint_torques.shape != ratios.shape[1:]:
             raise ParameterError(
-                f"{ratios.shape[1]} joint torques [N m] are wanted, not shape "
+                f"{ratios.shape[1]} joint torques [N m] must be given, not shape "
                 f"{joint_torques.shape}"
             )
         try:

@@ -1,36 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The servos of a robot: numbers for all of them, and for joints that have others.
+r"""Servos of a robot: their numbers, for all joints and for single ones.
 
 A robot of the package has them in its file of ``config/robots``; one of a URDF in the
 section ``servo`` of ``robot.robot.yaml`` beside it, or as its limits suggest.
 
-Numbers of a position servo.
+*Servos from a URDF* and from the load of the joints. Torque and speed are the URDF's
+effort and velocity limits. Gains are not in a URDF. On one foot a hip of the gain k
+gives way by :math:`m g w / k`, w half the distance of the feet, which takes the centre
+of mass of height h sideways by :math:`m g w h / k`: that shall be no more than the
+share :data:`SAG` of half the sole's width. The robots of the package walk with shares
+of 0.13 and 0.15. Other joints carry their own part of the robot: it shall swing at
+:data:`PACE`, and hang by no more than an eighth of a radian. The lag, damping over
+gain, is :data:`LAG`.
 
-Servos that a robot may have, from what its URDF says and what it has to carry.
-
-Torque and speed are the URDF's effort and velocity limits. Gains are not in a URDF. On
-one foot a hip of the gain k gives way by :math:`m g w / k`, w half the distance of the
-feet, which takes the centre of mass of height h sideways by :math:`m g w h / k`: that
-shall be no more than the share :data:`SAG` of half the sole's width. The robots of
-the package walk with shares of 0.13 and 0.15. Other joints carry their own part of the
-robot: it shall swing at :data:`PACE`, and hang by no more than an eighth of a radian.
-The lag, damping over gain, is :data:`LAG`.
-
-Gains of servos from what their joints carry, and their step responses.
-
-With the base held, the inertia J that a servo turns is that of all it carries plus its
-rotor's. A bandwidth :math:`\omega` and a damping ratio :math:`\zeta` then give
+*Gains* from the inertia that the joints carry. With the base held, the inertia J that a
+servo turns is that of all it carries plus its rotor's. A bandwidth :math:`\omega` and a
+damping ratio :math:`\zeta` then give
 
 .. math:: k_p = J \omega^2, \qquad k_d = 2 \zeta \omega J.
 
 A step response is that of one joint alone, without gravity, with the torque and speed
-of its servo: what a bench test shows.
+of its servo: that of a bench test.
 
-The files of ``config/robots``: how the robots of the package are simulated.
-
-A file is named after its model. Servos read their numbers there
-(:class:`~humans_sim.actuation.servo_set.ServoNumbers`), the assembly of a whole
-robot the rest (:class:`~humans_sim.actuation.robots.RobotSetup`).
+A file of ``config/robots`` is named after its model. Servos read their numbers there
+(:class:`~humans_sim.actuation.servo_set.ServoNumbers`), the assembly of a whole robot
+the rest (:class:`~humans_sim.actuation.robots.RobotSetup`).
 """
 
 from __future__ import annotations
@@ -61,7 +55,7 @@ _POSITIVE = ("stall_torque", "no_load_speed", "speed", "coulomb_speed")
 
 @dataclass(frozen=True)
 class ServoNumbers:
-    """What a :class:`~humans_sim.actuation.Servo` is like.
+    """Numbers of a :class:`~humans_sim.actuation.Servo`.
 
     The defaults are for models of which nothing is known: a small hobby servo
     with torque and speed of the KRS-784ICS as commonly quoted (0.85 N m, 60 degrees in
@@ -337,7 +331,7 @@ _FINE = 2e-5
 
 
 class StepResponse(NamedTuple):
-    """What a joint does when its command jumps.
+    """The response of a joint to a jump of its command.
 
     Attributes:
         times: (n,) [s].

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs and reconstructions show: gait, strides, torques, comparisons."""
+"""Analysis of runs and reconstructions: gait, strides, torques, comparisons."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When feet stand, and how they share the load, from the motion of the soles alone.
+"""Stance of the feet and their shares of the load, from the motion of the soles.
 
 A point of a sole carries load while it is near the height at which it usually rests and
 hardly moves over the floor. Each point has its own height of rest: a rigid sole rolls
@@ -11,13 +11,10 @@ While two feet stand and one of them leaves, the load passes from one to the oth
 half a cosine from the landing to the lift-off (a smooth transition as in Ren, Jones and
 Howard, J. Biomech. 41, 2008).
 
-Where the points under the soles are along a motion, and how fast they move.
-
-Loads of force plates on the feet of a motion: which foot stepped on which plate.
-
-A stretch of load belongs to the foot that stands while the centre of pressure stays
-within or near its outline. Where two feet are on a plate, or none is, or a foot stands
-partly beside it, the load is not used, and a note says so.
+*Force plates*: which foot stepped on which. A stretch of load belongs to the foot that
+stands while the centre of pressure stays within or near its outline. Where two feet are
+on a plate, or none is, or a foot stands partly beside it, the load is not used, and a
+note says so.
 """
 
 from __future__ import annotations
@@ -245,7 +242,7 @@ def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
     both = [(first, last + 1) for first, last in stretches(together)]
     whole = [t[end] - t[first] for first, end in both if first > 0 and end < n]
     whole = [length for length in whole if length <= LONGEST_TRANSFER]
-    usual = float(np.median(whole)) if whole else USUAL_TRANSFER
+    transfer_time = float(np.median(whole)) if whole else USUAL_TRANSFER
     for first, end in both:
         old = _single(down[first - 1]) if first > 0 else None
         new = _single(down[end]) if end < n else None
@@ -253,9 +250,9 @@ def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
         stop = t[end] if new is not None else np.inf
         # Of a stretch that the recording cuts, the end that is seen counts.
         if first == 0 and new is not None:
-            old, start = 1 - new, stop - max(usual, stop - t[0] + step)
+            old, start = 1 - new, stop - max(transfer_time, stop - t[0] + step)
         elif end == n and old is not None:
-            new, stop = 1 - old, start + max(usual, t[-1] + step - start)
+            new, stop = 1 - old, start + max(transfer_time, t[-1] + step - start)
         if old is None or new is None or old == new:
             continue  # they stand throughout, land or leap together, or one taps
         if stop - start > LONGEST_TRANSFER + 2 * step:
@@ -315,7 +312,7 @@ class PlateStretch:
 
 @dataclass(frozen=True, eq=False)
 class PlateLoads:
-    """What plates do to the feet of a motion.
+    """Loads of plates on the feet of a motion.
 
     Attributes:
         wrenches: force, and moment about the world's origin, on each sole at the times

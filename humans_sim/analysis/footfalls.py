@@ -6,9 +6,9 @@ second, by less than a millimetre, and a swinging one may scrape. A swing is a s
 without load that is long enough and lifts the foot; whatever is shorter or lower
 belongs to the stance around it.
 
-Heel, all, toe: what a model on sphere feet stands on, from the events of a run. How
-deep the feet of a biped sank into a ground that gives way. Strides of a reconstructed
-walk: from a heel strike to the next of the same foot.
+Also: the phases heel, all and toe of sphere feet, from the events of a run; the depth
+of the feet in a ground that gives way; strides of a reconstructed walk, from a heel
+strike to the next of the same foot.
 """
 
 from __future__ import annotations

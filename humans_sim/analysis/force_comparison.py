@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How forces from markers alone agree with force plates, and what plates leave over.
+"""Forces from markers compared with force plates, and the residual.
 
-Largest joint moments of a motion, by the mass of the body.
-
-Forces of a motion as OpenSim reads them: generalised forces and external loads.
-
-Axes are those of OpenSim's ground: x forward, y up, z right.
+Also: largest joint moments by the mass of the body, and the forces as files that
+OpenSim reads (generalised forces, external loads), on the axes of its ground: x
+forward, y up, z right.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """What is left over at the base, over the samples that plates cover.
+    """The residual at the base, over the samples that plates cover.
 
     Attributes:
         force_rms: along the world's axes, in body weights (3,).
@@ -176,7 +174,7 @@ def compared_rows(measured: InverseDynamics, sole: str) -> np.ndarray:
 
 
 def residual_summary(dynamics: InverseDynamics) -> Residual:
-    """What is left over at the base, where plates cover all; else over all samples."""
+    """The residual at the base, where plates cover all; else over all samples."""
     rows = dynamics.inner & (dynamics.measured | (dynamics.loads is None))
     if not rows.any():
         nothing = np.full(3, np.nan)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a walk was, in numbers, from its run alone.
-
-The summary of a walk as lines for people. A line of a summary for people.
-"""
+"""Walk report: a walk in numbers, from its run alone, and as lines for people."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ _WORK_ERROR = 0.05
 
 @dataclass(frozen=True)
 class JointUse:
-    """What a run asked of one joint, beside what the model allows.
+    """The use of one joint in a run, beside what the model allows.
 
     Attributes:
         name: of the joint.
@@ -79,7 +76,7 @@ class JointUse:
 
 @dataclass(frozen=True)
 class WalkSummary:
-    """What a walk was. Numbers that a run cannot give are NaN.
+    """The summary of a walk. Numbers that a run cannot give are NaN.
 
     Path, support and steps end where the biped falls.
 

@@ -15,17 +15,15 @@ ground alone.
 What is left over is the *residual*: errors of the markers, of the masses, or a hand on
 a rail.
 
-Forces at the points of the soles that give the base what a motion takes.
+*Contact forces* that give the base what a motion takes: nonnegative least squares on
+the edges of friction cones. Weighted are the force of the ground, which accelerations
+give well; its moment, to which centres of mass that are a few centimetres off
+contribute; the share of each foot that its contact suggests; and, least, that points
+carry little which are high or fast.
 
-Nonnegative least squares on the edges of friction cones. What counts: the force of the
-ground, which accelerations give well; its moment, to which centres of mass that are a
-few centimetres off contribute; the share of each foot that its contact suggests; and,
-least, that points carry little which are high or fast.
-
-A small shift of the whole body that makes a motion agree with force plates.
-
-Plates give the acceleration of the centre of mass better than markers on skin do. The
-shift :math:`\delta(t)` of the base minimises
+*Shift* of the whole body by which a motion agrees with force plates. Plates give the
+acceleration of the centre of mass better than markers on skin do. The shift
+:math:`\delta(t)` of the base minimises
 
 .. math:: \sum_{covered} |\ddot\delta - e|^2 / \sigma_a^2 + \sum |\delta|^2 / \sigma_x^2
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of one system beside each other: what they did, and how far they part.
+"""Two runs of one system compared: their numbers, and how far they part.
 
-The observer along a stored run, beside the truth.
+Also the observer along a stored run, beside the truth.
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ def _numbers(run: Run) -> dict[tuple[str, str], float]:
 
 @dataclass(frozen=True)
 class ObservedRun:
-    """What the observer said along a run; n samples.
+    """The observer's estimates along a run; n samples.
 
     Attributes:
         t: times (n,) [s].

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary of a run as text, and why a biped fell.
+"""The summary of a run as text, and the cause of a fall.
 
-Why a biped fell, or nearly: falls, torque limits, joint limits, with their times.
-
-A joint is at its torque limit in a sample where its servo wants more than its line from
-stall torque to no-load speed gives, or where its torque reaches the effort limit of the
-model. A servo is looked at before the command of the sample's time acts: a new command
-asks for much for a moment, which is no weakness. Everything is looked for until the
-fall: after it joints reach limits anyway.
+Falls, torque limits and joint limits are given with their times. A joint is at its
+torque limit in a sample where its servo wants more than its line from stall torque to
+no-load speed gives, or where its torque reaches the effort limit of the model. A servo
+is looked at before the command of the sample's time acts: a new command asks for much
+for a moment, which is no weakness. Everything is looked for until the fall: after it
+joints reach limits anyway.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from humans_sim.results.run import Run
 
 
 def run_text(run: Run) -> str:
-    """What happened in a run; of a biped, also how it walked."""
+    """The summary of a run; of a biped, also of its walk."""
     name = str(run.info.get("system", "run"))
     method = str(run.info.get("method", "unknown method"))
     lines = [

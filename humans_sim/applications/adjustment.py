@@ -5,8 +5,7 @@ The manual's MenuReconstruction (section 9.6.2) without its windows: lengths, pl
 the tags on their segments and which recorded marker is which tag are set one by one;
 postures are found again, and the distances that are left show what it helped.
 
-A recording and a person from files, to be adjusted to each other by hand. Propose a
-marker set from files of markers.
+Also: recording and person from files, and a marker set proposed from files of markers.
 """
 
 from __future__ import annotations

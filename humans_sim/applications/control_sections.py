@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the controllers that scenarios name: what several of their sections have.
+"""Sections that several controllers of scenarios share: gait and feedback.
 
-The section ``gait`` of a scenario's controller: a human that walks like one.
+``gait`` is a human that walks like one.
 
-What the controller of a scenario sees: the true state, or sensors and observer.
+``feedback`` is the true state, or sensors and observer:
 
 .. code-block:: yaml
 
@@ -61,7 +61,7 @@ def only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:
     """The one key of a mapping, with its value."""
     given = value.fields((), choices)
     if len(given) != 1:
-        raise value.error(f"exactly one of {', '.join(choices)} is wanted")
+        raise value.error(f"exactly one of {', '.join(choices)} must be given")
     return next(iter(given.items()))
 
 

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that come with the package, and how they were made.
-
-The recording that comes with the package, and how it was made.
+"""Recordings that come with the package, and their making.
 
 The manual's own recordings (section 9.6.1: a standing subject with the right hand ahead
-is pushed forward at the shoulders) are not published with it. This one is synthetic: a
-Human36 of 1.741 m makes such a motion, and its 28 tags are written as an Optotrak would
-write LEDs, with noise of 0.5 mm and hidden samples.
+is pushed forward at the shoulders) are not published with it. The example is synthetic:
+a Human36 of 1.741 m makes such a motion, and its 28 tags are written as an Optotrak
+would write LEDs, with noise of 0.5 mm and hidden samples.
 
-Synthetic recordings of a person who squats and who waves, to be taken over.
-
-A Human36 makes the motion on feet that stay, and its tags are seen with noise and gaps,
+Recordings of a person who squats and who waves are to be taken over by robots. A
+Human36 makes the motion on feet that stay, and its tags are seen with noise and gaps,
 as of the example of the reconstruction.
 """
 

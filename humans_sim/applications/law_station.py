@@ -34,7 +34,7 @@ _SAME = 1e-9
 
 
 class LawCommand(NamedTuple):
-    """What a law commands at one state.
+    """The command of a law at one state.
 
     Attributes:
         values: of the joints or motors, in the order of :attr:`LawStation.names`
@@ -163,7 +163,7 @@ class LawStation:
 
 
 def _names(scenario: str, drives: DelayedActuation) -> tuple[str, ...]:
-    """What a command of drives names.
+    """Names in a command of drives.
 
     Raises:
         ParameterError: they have states that no topic has.

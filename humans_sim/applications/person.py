@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in a recording: a calibrated person, or a marker set on a usual body.
+"""The person of a recording: calibrated, or a marker set on a body of default sizes.
 
-Measure a person from files of markers: read, identify, calibrate. A look at a recording
-between its file and the search for postures or sizes.
+Also: a person measured from files of markers (read, identified, calibrated), and the
+screening of a recording before the search.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class Person:
         return _measured(self, reading, correspondence, force, tuple(contents))
 
     def identity(self) -> dict[str, Any]:
-        """What distinguishes this person from others, by content."""
+        """Data that distinguish this person from others, by content."""
         if self.subject is not None:
             return {"subject": content_hash(self.subject)}
         identity = asdict(self) | {"marker_set": self._set_content()}
@@ -259,7 +259,7 @@ class Person:
         return identity
 
     def _set_content(self) -> str:
-        """What distinguishes the marker set from others."""
+        """Data that distinguish the marker set from others."""
         if self.marker_set == CANONICAL:
             return CANONICAL
         return content_hash(named_file("marker_sets", self.marker_set, "marker set"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios of classic problems: balls, blocks and woodpeckers without a model.
 
-Scenarios with free bodies: read from their files, made ready to run.
+Also scenarios with free bodies, read from their files.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str,
         number = value.number({"pi": math.pi})
         if kinds[name] == "int":
             if number != int(number) or not 1 <= number <= _MOST_PARTS:
-                raise value.error(f"a whole number of 1 to {_MOST_PARTS} is wanted")
+                raise value.error(f"must be a whole number of 1 to {_MOST_PARTS}")
             number = int(number)
         elif name in ("mass", "length", "radius") and number <= 0:
-            raise value.error(f"a number above zero is wanted, not {number:g}")
+            raise value.error(f"must be a number above zero, not {number:g}")
         parameters[name] = number
     return parameters
 

@@ -104,7 +104,7 @@ def reconstruct(
         settings: of the search; None: those of the preparation.
         smoothing: of the mode ``smooth``; None: those of the preparation.
         rest: joint angles where joints stay that no marker sees [rad].
-        uncertainty: whether standard deviations are worked out, and joints led through
+        uncertainty: whether standard deviations are worked out, and joints interpolated
             frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written of a reconstruction: tables, motions, everything, a page.
+"""Files of a reconstruction: tables, motions, everything, a page.
 
-Forces of a reconstructed motion as a user asks for them: with plates or without.
+Also the forces of its motion, with plates or without.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 @dataclass(frozen=True)
 class ForceOptions:
-    """What is known of the forces of a recording.
+    """Options for the forces of a recording.
 
     Attributes:
         file: forces of the ground (OpenSim's ``.mot`` or ``.sto``); None: those of the

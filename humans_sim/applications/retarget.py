@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From markers to a robot: a recording, reconstructed and taken over.
+"""Retargeting from files: a recording, reconstructed and taken over by a robot.
 
-The one function for it: the library and ``humans-sim retarget`` call it.
-
-A planned motion for Kondo's boards, which send positions alone. A robot's motion as a
-file: Kondo's CSV, a JointTrajectory (YAML), or MCAP.
+The library and ``humans-sim retarget`` call it. The robot's motion is written as
+Kondo's CSV (for boards that send positions alone), a JointTrajectory (YAML), or MCAP.
 """
 
 from __future__ import annotations
@@ -210,7 +208,7 @@ def captured(
 def captured_motion(
     postures: Reconstruction, start: float = 0.0, end: float = 0.0
 ) -> PersonMotion:
-    """What a robot takes over of a reconstruction.
+    """The part of a reconstruction that a robot takes over.
 
     Args:
         postures: of the person.

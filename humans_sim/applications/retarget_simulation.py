@@ -32,7 +32,7 @@ SETTLED = 0.06
 
 @dataclass(frozen=True, eq=False)
 class RetargetTrial:
-    """What a simulated robot made of a motion.
+    """The result of a motion on a simulated robot.
 
     Attributes:
         run: the simulation; the motion begins after :data:`REST`.
@@ -119,7 +119,7 @@ def _tried(
 
 
 def judge_run(motion: RobotMotion, run: Run, fall_tilt: float) -> RetargetTrial:
-    """What became of a motion in a run that begins :data:`REST` earlier.
+    """The result of a motion in a run that begins :data:`REST` earlier.
 
     Args:
         motion: the plan.

@@ -45,7 +45,7 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class RobotDraft:
-    """What was understood of a URDF.
+    """A robot as understood from its URDF.
 
     Attributes:
         model: with its soles and contacts.
@@ -91,7 +91,7 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
     """
     urdf = Path(urdf)
     if urdf.suffix.lower() in (".yaml", ".yml"):
-        raise ModelFileError("a URDF is wanted: tables have their soles", urdf)
+        raise ModelFileError("must be a URDF: tables have their soles", urdf)
     bare = Model(urdf_parts(urdf, beside=parse_yaml("{}")))
     if not 0.0 < bare.mass < math.inf:
         raise ModelFileError(f"a robot of {bare.mass:g} kg does not walk", urdf)
@@ -196,7 +196,7 @@ def _line(name: str, item: Derived, mark: str) -> str:
 
 
 def _doubts(model: Model, feet: Feet) -> Iterable[str]:
-    """What a person should look at."""
+    """Points that a person should look at."""
     for foot in (feet.left, feet.right):
         oblique = [
             name

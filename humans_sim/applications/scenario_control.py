@@ -281,7 +281,7 @@ def _bip_motion(
     if word in MOTIONS:
         return bip_trajectory(task, word, shape)
     if not word.endswith(".traj3"):
-        raise value.error("step, stand or a .traj3 file is wanted")
+        raise value.error("must be step, stand or a .traj3 file")
     with located_errors(value):
         trajectory = bip_trajectory(task, word, shape)
     return trajectory

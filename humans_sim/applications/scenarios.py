@@ -5,8 +5,8 @@ A scenario names a biped model and its scene, or one of the classic problems of
 :mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without,
 or a wrist; where it starts; and how long it runs.
 
-Simulate a scenario by its name: one call from a YAML file to a run. Where a scenario
-starts, for who simulates its body elsewhere.
+:func:`simulate` goes from its name to a run. The start of a scenario serves others that
+simulate its body elsewhere.
 """
 
 from __future__ import annotations
@@ -418,9 +418,9 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
             if key in ("time_step", "max_step"):
                 RATE.check(key, 1.0 / options[key], error=value.error)
     methods = ("event_driven", "time_stepping")
-    usual = methods[0]
+    default_method = methods[0]
     if "puppet" in fields or "wrist" in fields:
-        usual = NETWORK if "puppet" in fields else WRIST
+        default_method = NETWORK if "puppet" in fields else WRIST
     model = model_name_in(fields["model"]) if "model" in fields else None
     if model is not None and is_file(path.parent / model):
         model = str(path.parent / model)
@@ -430,7 +430,9 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
         model=model,
         end=end,
         sampling_period=period,
-        method=fields["method"].choice(methods) if "method" in fields else usual,
+        method=fields["method"].choice(methods)
+        if "method" in fields
+        else default_method,
         options=options,
         _fields=fields,
         folder=path.parent,

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes as files describe them: the ground, what stands on it, pushes.
+"""Scenes as files describe them: ground, terrain, obstacles, pushes, start.
 
-A deformable ground as the file of a scenario describes it. Where a biped of a scenario
-starts, as its file describes it.
-
-Terrain as files describe it: stairs, ramps, rubble, height fields, meshes.
+Terrain is stairs, ramps, rubble, height fields and meshes; the ground may be
+deformable.
 
 Names of files are looked up from the folder of the file that has them.
 """
@@ -85,7 +83,7 @@ def _height_field(value: YamlValue, k: int) -> HeightField:
     given = value.fields((), (*_FIELD, *_SURFACE))
     sources = [key for key in ("heights", "file", "image") if key in given]
     if len(sources) != 1:
-        raise value.error("one of heights, file and image is wanted")
+        raise value.error("one of heights, file and image must be given")
     rest = _rest(given, f"terrain_{k}")
     if sources == ["image"]:
         image = value.fields(("image", "size", "height"), _SURFACE)
@@ -99,7 +97,7 @@ def _height_field(value: YamlValue, k: int) -> HeightField:
         return HeightField.from_file(_path(given["file"]), spacing, **rest)
     rows = [[item.number() for item in row] for row in given["heights"]]
     if len({len(row) for row in rows}) > 1:
-        raise given["heights"].error("rows of the same length are wanted")
+        raise given["heights"].error("rows must have the same length")
     return HeightField(rows, spacing, **rest)
 
 
@@ -165,7 +163,7 @@ def with_deformable(ground: Ground, value: YamlValue) -> Ground:
         if "shape" in given:
             sides = [item.whole() for item in given["shape"]]
             if len(sides) != 2:
-                raise given["shape"].error("two numbers of pins are wanted")
+                raise given["shape"].error("must be two numbers of pins")
             numbers["shape"] = tuple(sides)
         if "origin" in given:
             numbers["origin"] = tuple(float(x) for x in given["origin"].vector(3))
@@ -285,7 +283,7 @@ def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) 
             return feet_of(model, value.text(), contacts)
     chosen = value.fields((), (SPHERES, SOLE_POINTS))
     if len(chosen) != 1:
-        raise value.error(f"{SPHERES} or {SOLE_POINTS} is wanted")
+        raise value.error(f"{SPHERES} or {SOLE_POINTS} must be given")
     if SOLE_POINTS in chosen:
         spacing = chosen[SOLE_POINTS].fields(("spacing",))["spacing"].number()
         with located_errors(chosen[SOLE_POINTS]):
@@ -340,7 +338,7 @@ _KEYS = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 
 
 def start_keys(fields: Mapping[str, YamlValue]) -> dict[str, YamlValue]:
-    """What the section ``start`` of a scenario says."""
+    """The section ``start`` of a scenario."""
     return fields["start"].fields((), _KEYS) if "start" in fields else {}
 
 

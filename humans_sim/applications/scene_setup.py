@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene as a file describes it: ground, free bodies, what of a robot touches.
+"""A scene as a file describes it: ground, free bodies, contacts of a robot.
 
 The keys are those of a scenario; scenarios and the node ``dynamics`` read them here.
 
-A free body from a URDF of one link: a box or a ball with a mass.
+A free body may be a URDF of one link: a box or a ball with a mass.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SceneSetup:
 
     @classmethod
     def of(cls, fields: Mapping[str, YamlValue]) -> SceneSetup:
-        """What the keys of a file say; others than :data:`KEYS` are left aside.
+        """The setup from the keys of a file; others than :data:`KEYS` are left aside.
 
         Raises:
             ModelFileError: something in the file is wrong; it names line and key.
@@ -113,7 +113,7 @@ class SceneSetup:
         )
 
     def ground(self, friction: float) -> Ground:
-        """What does not move.
+        """The part that does not move.
 
         Args:
             friction: where the file has none.
@@ -237,7 +237,7 @@ def read_scene(name: str) -> SceneSetup:
 def _fields(entry: YamlValue) -> dict[str, YamlValue]:
     fields = entry.fields(("mass", "at"), (*_SHAPES, "friction", *_MOTION[1:]))
     if sum(shape in fields for shape in _SHAPES) != 1:
-        raise entry.error(f"exactly one of {', '.join(_SHAPES)} is wanted")
+        raise entry.error(f"exactly one of {', '.join(_SHAPES)} must be given")
     return fields
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks that scenarios name: by torques, by servos, or as a stream of angles.
 
-A simulated robot with its walk: servos, floor and steps of its file, and a walker.
+Also a simulated robot with its walk: servos, floor and steps of its file, and a walker.
 
-What a robot is without a controller is :class:`humans_sim.actuation.robots.RobotSetup`.
+The robot without a controller is :class:`humans_sim.actuation.robots.RobotSetup`.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _walk_velocity(
 ) -> Velocity:
     """A velocity, or shares of the fastest walk."""
     if ("velocity" in given) == ("pace" in given):
-        raise value.error("either a velocity, a pace or footsteps are wanted")
+        raise value.error("either a velocity, a pace or footsteps must be given")
     if "velocity" in given:
         return Velocity(*given["velocity"].vector(3).tolist())
     pace = given["pace"]
@@ -234,7 +234,7 @@ def _footsteps(value: YamlValue) -> tuple[ListedStep, ...]:
         x, y, yaw = place.vector(3).tolist()
         steps.append(ListedStep(_SIDES[word], Footprint(x, y, math.radians(yaw))))
     if not steps:
-        raise value.error("one footstep at least is wanted")
+        raise value.error("one footstep at least must be given")
     return tuple(steps)
 
 
@@ -289,7 +289,7 @@ def stream_control(
     """Servos that follow a walk as it is planned, without sensors."""
     given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
     if actuation is None:
-        raise value.error("a servo is wanted as actuation")
+        raise value.error("the actuation must be a servo")
     begin = given["start"].number() if "start" in given else 0.0
     stream = walk_stream(
         model,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios with a wrist: which bones, how the hand moves, by which method.
+"""Scenarios with a wrist: its bones, the motion of the hand, the method.
 
-From a bone's mesh, or a link of a URDF, to its model of balls.
+Also the ball model of a bone, from its mesh or a link of a URDF.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class WristSetup:
         step: float,
         friction: float | None = None,
     ) -> WristSetup:
-        """What a scenario's file says.
+        """The settings of a scenario's file.
 
         Args:
             fields: of the file.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on bodies beside contact: gravity, wind, springs, forces at points.
+"""Loads on bodies beside contact: gravity, wind, springs, forces at points.
 
 A load is called with the time and the motion of all bodies, and adds its forces at
 their centres of mass and its torques about them, in the world's frame.
@@ -166,7 +166,7 @@ class Spring:
             torque[self.other] -= np.cross(other_arm, pull)
 
     def energy(self, moving: Moving) -> float:
-        """What is stored in it [J]."""
+        """Energy that is stored in it [J]."""
         arm, _ = moving.place(self.body, self._points[0])
         end = self._points[1]
         if self.other is not None:

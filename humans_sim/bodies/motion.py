@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Motions of free bodies: integrated with given steps, or to a tolerance.
 
-Four integration steps: from the course's explicit Euler to a Lie group's.
+Integration steps, from the course's explicit Euler to a Lie group's:
 
 - ``explicit_euler``: X + h dX/dt, as the course has it: R leaves the rotations, and is
   pulled back after each step.
@@ -12,11 +12,9 @@ Four integration steps: from the course's explicit Euler to a Lie group's.
   leaves them. Of fourth order with given steps; with a tolerance it chooses its steps
   by Dormand and Prince's pair of orders 5 and 4.
 
-States of free bodies as one array of 18 numbers a body, for any integrator.
-
-The array of the course (``StateSize 18``; its ``BodiesToArray``, ``ArrayToBodies`` and
-``Dxdt``): x (3), R row by row (9), P (3) and L (3) of the first body, then those of the
-next. In it
+*States* are one array of 18 numbers a body, for any integrator. It is that of the
+course (``StateSize 18``; its ``BodiesToArray``, ``ArrayToBodies`` and ``Dxdt``): x (3),
+R row by row (9), P (3) and L (3) of the first body, then those of the next. In it
 
 .. math:: \frac{d}{dt}(x, R, P, L) = (v,\; \omega^* R,\; F,\; \tau).
 
@@ -377,7 +375,9 @@ def packed_rates(
     def rates(t: float, packed: np.ndarray) -> np.ndarray:
         state = unpack(packed)
         if len(state.x) != len(bodies):
-            raise BodyError(f"a state of {len(bodies)} bodies is wanted")
+            raise BodyError(
+                f"must be a state of {len(bodies)} bodies, not {len(state.x)}"
+            )
         force, torque = forces(t, state)
         turning = crossed(bodies.spins(state), state.R, np.empty_like(state.R))
         return pack(BodyState(bodies.velocities(state), turning, force, torque))

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim anatomy``: ball models of bones, a wrist that moves.
-
-``humans-sim anatomy picture``: a ball model seen from a side.
-"""
+"""``humans-sim anatomy``: ball models of bones and their picture, a moving wrist."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim export``: models and stored motions in files of other programs.
-
-``humans-sim compare``: two stored runs beside each other.
-"""
+"""``humans-sim export`` and ``compare``: files of other programs, two stored runs."""
 
 from __future__ import annotations
 

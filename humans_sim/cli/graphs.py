@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim up``: graphs of ROS 2 nodes in one process, and how that went.
+"""``humans-sim up``, ``doctor``, ``models`` and ``compile``.
 
-``humans-sim doctor``, ``models`` and ``compile``: what there is, ready to run.
+Graphs of ROS 2 nodes in one process; and a list of what is installed and ready.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim marker-set``: marker sets of one's own.
+"""``humans-sim marker-set`` and ``adjust``: marker sets, and persons by hand.
 
-``humans-sim adjust``: lengths, tags and labels by hand, in the browser.
+Lengths, tags and labels are adjusted in the browser.
 """
 
 from __future__ import annotations

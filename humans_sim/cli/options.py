@@ -47,14 +47,14 @@ class Integrator(StrEnum):
 
 
 class Drive(StrEnum):
-    """What moves the joints of a walk."""
+    """The drive of a walk's joints."""
 
     TORQUE = "torque"
     SERVO = "servo"
 
 
 class Feedback(StrEnum):
-    """What a controller sees."""
+    """The feedback of a controller."""
 
     TRUE_STATE = "true_state"
     OBSERVER = "observer"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``humans-sim`` prints: text for people, or with ``--json`` one object.
+"""Output of ``humans-sim``: text for people, or with ``--json`` one object.
 
 Commands are registered by :func:`register`, which adds ``--json`` to them; they print
 on :data:`console`, and put what they found into the object by :func:`result`. With
 ``--json`` the object is all there is on standard output, text goes to standard error.
 
-Commands whose help shows flags as they are typed. How far a command is: bars on a
-terminal, lines elsewhere, all on standard error.
+Also: help that shows flags as they are typed, and progress on standard error (bars on a
+terminal, lines elsewhere).
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def register(app: typer.Typer, command: Callable[..., None]) -> None:
 
 
 class described_os_errors:  # noqa: N801
-    """What the system refuses is a HumansError: one line.
+    """Errors of the system as a HumansError: one line.
 
     Args:
         path: what is written, where the system does not name it.
@@ -226,7 +226,7 @@ def json_printed() -> bool:
 
 
 def plain(value: Any) -> Any:
-    """What JSON knows; numbers in full, those that are none are null."""
+    """Values that JSON has; numbers in full, those that are none are null."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, (bool, int, str)):

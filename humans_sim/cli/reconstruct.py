@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``humans-sim calibrate`` and ``humans-sim reconstruct``.
 
-Tables that ``humans-sim`` prints of people measured and motions reconstructed.
+Also their tables of people measured and motions reconstructed.
 """
 
 from __future__ import annotations
@@ -105,23 +105,23 @@ def print_outcomes(console: Console, outcomes: Sequence[Outcome]) -> None:
     for column in ("occl.\n[%]", "rej.\n[%]", "time\n[s]"):
         table.add_column(escape(column), justify="right", no_wrap=True)
     for outcome in outcomes:
-        found = outcome.summary
-        if not found:
+        summary = outcome.summary
+        if not summary:
             table.add_row(_GRADES["failed"], escape(outcome.name))
             continue
-        worst = found["worst_frames"][0]
-        kept = outcome.state == "kept" and found["verdict"] == "good"
+        worst = summary["worst_frames"][0]
+        kept = outcome.state == "kept" and summary["verdict"] == "good"
         table.add_row(
-            "[blue]kept" if kept else _GRADES[found["verdict"]],
+            "[blue]kept" if kept else _GRADES[summary["verdict"]],
             escape(outcome.name),
-            str(found["frames"]),
-            _mm(found["rms"]),
-            escape(found["worst_marker"]),
-            _mm(found["worst_marker_mean"]),
+            str(summary["frames"]),
+            _mm(summary["rms"]),
+            escape(summary["worst_marker"]),
+            _mm(summary["worst_marker_mean"]),
             str(worst["frame"]),
             _mm(worst["rms"]),
-            _percent(found["occluded"]),
-            _percent(found["rejected"]),
+            _percent(summary["occluded"]),
+            _percent(summary["rejected"]),
             f"{outcome.seconds:.1f}",
         )
     console.print(table)
@@ -167,10 +167,10 @@ def _forces(forces: Mapping[str, Any]) -> str:
 
 def print_details(console: Console, outcome: Outcome) -> None:
     """Markers and worst frames of one trial."""
-    found: Mapping[str, Any] = outcome.summary
+    summary: Mapping[str, Any] = outcome.summary
     columns = ("rms [mm]", "mean [mm]", "occluded [%]", "rejected [%]")
     markers = _table("markers", ("name",), columns)
-    for row in found["markers"]:
+    for row in summary["markers"]:
         markers.add_row(
             escape(row["name"]),
             _mm(row["rms"]),
@@ -183,7 +183,7 @@ def print_details(console: Console, outcome: Outcome) -> None:
     frames.add_column("worst marker")
     for column in ("its [mm]", "used"):
         frames.add_column(escape(column), justify="right")
-    for row in found["worst_frames"]:
+    for row in summary["worst_frames"]:
         if row["rms"] is None:
             continue
         frames.add_row(
@@ -195,12 +195,14 @@ def print_details(console: Console, outcome: Outcome) -> None:
             str(row["used"]),
         )
     console.print(frames)
-    restless = found["frames"] - found["converged"]
+    restless = summary["frames"] - summary["converged"]
     if restless:
-        console.print(f"{restless} of {found['frames']} frames ended at no minimum")
-    _tell(console, "joints that no marker sees, kept near rest", found["unobservable"])
-    _tell(console, "of the set, not in the file", found["missing"])
-    _tell(console, "in the file, not used", found["ignored"])
+        console.print(f"{restless} of {summary['frames']} frames ended at no minimum")
+    _tell(
+        console, "joints that no marker sees, kept near rest", summary["unobservable"]
+    )
+    _tell(console, "of the set, not in the file", summary["missing"])
+    _tell(console, "in the file, not used", summary["ignored"])
 
 
 def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -378,10 +380,10 @@ def _print_marker_sets() -> None:
     table.add_column("markers", justify="right")
     listed = []
     for name in all_names():
-        found = load_marker_set(name, human)
-        table.add_row(name, found.title, str(len(found.markers)))
-        labels = [marker.name for marker in found.markers]
-        listed.append({"name": name, "title": found.title, "markers": labels})
+        marker_set = load_marker_set(name, human)
+        table.add_row(name, marker_set.title, str(len(marker_set.markers)))
+        labels = [marker.name for marker in marker_set.markers]
+        listed.append({"name": name, "title": marker_set.title, "markers": labels})
     result(marker_sets=listed)
     console.print(table)
     console.print("A file of your own is a marker set too: see docs/markers.md.")
@@ -561,7 +563,7 @@ def _print_failure(outcome: Outcome) -> None:
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
-    """What became of a trial, for ``--json``."""
+    """The outcome of a trial, for ``--json``."""
     return {
         "name": outcome.name,
         "state": outcome.state,

@@ -207,7 +207,7 @@ def _write(motion: RobotMotion, output: list[Path]) -> list[Path]:
 
 
 def _contents(motion: RobotMotion, trial: RetargetTrial | None) -> dict[str, Any]:
-    """What was made of the motion, for ``--json``."""
+    """The result of the motion, for ``--json``."""
     words = ("fallen", "slip", "tilt", "tracking")
     return {
         "robot": motion.model.name,

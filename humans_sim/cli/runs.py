@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``humans-sim run``, ``check`` and ``report``: simulations, and stored ones.
 
-Tables that ``humans-sim`` prints of runs.
+Also their tables of runs.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _print_run(chosen: Any, done: Stored, wall: float) -> Check:
 
 
 def _contents(done: Stored, checked: Check) -> dict[str, Any]:
-    """What a run holds, for ``--json``."""
+    """The contents of a run, for ``--json``."""
     counts: dict[str, int] = {}
     for event in done.events:
         counts[event.kind] = counts.get(event.kind, 0) + 1
@@ -245,7 +245,7 @@ def _contents(done: Stored, checked: Check) -> dict[str, Any]:
 
 
 def _worn(done: Stored) -> dict[str, Any]:
-    """What a body wears, for ``--json``: what it does to the body, by piece."""
+    """Pieces that a body wears, for ``--json``: their influence on the body."""
     pieces = done.info.get("coat", {}).get("influences", ())
     keys = ("piece", "link", "mass", "carried_by", "report")
     rows = [{key: one[key] for key in keys} for one in pieces]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How ``humans-sim`` ends when it is asked to: Ctrl-C (SIGINT) and SIGTERM.
+"""Ends of ``humans-sim`` by Ctrl-C (SIGINT) and SIGTERM, and its exit codes.
 
 Light, as it has to be there before anything heavy is imported.
 
@@ -16,8 +16,6 @@ Therefore a process that is importing is ended at once, so is one whose interrup
 lost, and a thread watches: if the process has not ended :data:`GRACE` seconds after the
 signal, it ends it. Half written files are removed in each case. A second signal ends
 the process at once.
-
-What a command's exit code says.
 """
 
 from __future__ import annotations
@@ -195,7 +193,7 @@ def own_handling() -> Iterator[None]:
 
 @contextmanager
 def until_interrupted() -> Iterator[None]:
-    """What runs until Ctrl-C or SIGTERM is done then, and did not fail."""
+    """Run until Ctrl-C or SIGTERM, which end it without failure."""
     _watch.forced_code = 0
     try:
         yield

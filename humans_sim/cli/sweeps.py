@@ -188,7 +188,7 @@ def _draw(
 def _print_all(
     outcomes: Sequence[RunOutcome], workers: int | None, wall: float
 ) -> None:
-    """What became of the runs; how busy the workers were."""
+    """Outcomes of the runs; how busy the workers were."""
     counts = Counter(outcome.row["outcome"] for outcome in outcomes)
     new = [outcome for outcome in outcomes if outcome.state == "done"]
     kept = sum(outcome.state == "kept" for outcome in outcomes)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every other part of the library may use."""
+"""Common parts that all of the library may use."""

@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of users as the arrays that pinocchio takes.
+"""Arrays: numbers of users, large arrays, rows in pieces.
 
-Pinocchio's converter takes arrays of float64 and what casts to it safely. It refuses
-lists, float16, longdouble, objects and complex numbers, with an error that names none
-of them, and misreads arrays of the other byte order. Complex numbers come from
-``numpy.linalg.eig``, which gives them always from numpy 2.5 on, also where all
-eigenvalues are real.
+*Numbers of users* become the arrays that pinocchio takes. Its converter takes arrays of
+float64 and what casts to it safely. It refuses lists, float16, longdouble, objects and
+complex numbers, with an error that names none of them, and misreads arrays of the other
+byte order. Complex numbers come from ``numpy.linalg.eig``, which gives them always from
+numpy 2.5 on, also where all eigenvalues are real.
 
-Parents of dataclasses whose numbers are checked when they are given.
+Parents of dataclasses check numbers when they are given.
 
-Long arrays in pieces, so that no copy of the whole is made.
+*Rows in pieces*: no copy of the whole is made. Arrays that lie on the disk
+(:func:`humans_sim.core.npz_file.read_npz` with ``lazy``) come to memory where they are
+looked at, and the system keeps them there; here they leave again.
 
-Arrays that lie on the disk (:func:`humans_sim.core.npz_file.read_npz` with ``lazy``)
-come to memory where they are looked at, and the system keeps them there; here they
-leave again.
-
-Large arrays that need not be held in memory.
-
-An array above :data:`LARGE` lies in a temporary file without a name, mapped into
-memory: what was read or written may leave memory again (:func:`release`) and comes
-back when it is used. Smaller ones are as any other, and so are all where no such file
-can be had.
+*Large arrays* need not be held in memory. An array above :data:`LARGE` lies in a
+temporary file without a name, mapped into memory: what was read or written may leave
+memory again (:func:`release`) and comes back when it is used. Smaller ones are as any
+other, and so are all where no such file can be had.
 """
 
 from __future__ import annotations
@@ -57,9 +53,9 @@ def real_array(
         imaginary = array.dtype.kind == "c" and bool(np.any(array.imag))
         real = (array.real if array.dtype.kind == "c" else array).astype(_FLOAT)
     except (TypeError, ValueError, OverflowError):
-        raise error(f"{what}: numbers are wanted, not {values!r}") from None
+        raise error(f"{what}: must be numbers, not {values!r}") from None
     if imaginary:
-        raise error(f"{what}: real numbers are wanted, not complex ones")
+        raise error(f"{what}: must be real numbers, not complex ones")
     return real
 
 
@@ -80,10 +76,10 @@ def finite_array(
     array = real_array(values, what, error)
     if array.shape != shape:
         size = " x ".join(str(n) for n in shape)
-        raise error(f"{what}: {size} finite numbers are wanted, not {array.shape}")
+        raise error(f"{what}: must be {size} finite numbers, not {array.shape}")
     if not np.isfinite(array).all():
         bad = array[~np.isfinite(array)][0]
-        raise error(f"{what}: finite numbers are wanted, not {bad}")
+        raise error(f"{what}: must be finite numbers, not {bad}")
     return array
 
 
@@ -202,7 +198,7 @@ def put_column(array: np.ndarray, column: int, values: np.ndarray) -> None:
 def by_rows(
     function: Callable[..., np.ndarray], *arrays: np.ndarray | None
 ) -> np.ndarray:
-    """What a function makes of the rows of arrays, some thousand at a time.
+    """A function of the rows of arrays, some thousand at a time.
 
     Args:
         function: takes rows of the arrays and returns as many.

@@ -30,7 +30,7 @@ def parse_json(text: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(document, dict):
-        raise ValueError("an object is wanted")
+        raise ValueError("must be an object")
     level: list[Any] = [document]
     for _ in range(DEEPEST_LIST):
         level = [child for value in level for child in _children(value)]

@@ -106,7 +106,7 @@ PIXELS = Budget("pixels", 1 << 28, "take fewer slices, or smaller ones")
 SAMPLES = Budget("samples", 10_000_000, "end earlier, or take a longer period")
 """Of a run."""
 FRAMES = Budget("frames", 1_000_000, "end earlier, or take a lower rate")
-"""Of a recording that is made up."""
+"""Of a synthetic recording."""
 POSTURES = Budget("postures", 100_000, "end earlier")
 """Of a motion that is computed before a run."""
 FOOTSTEPS = Budget("footsteps", 10_000, "take a shorter path")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small dense linear equations inside kernels, where a call of LAPACK costs more.
 
-Cholesky factors of matrices with short rows, inside kernels.
-
-A mass matrix is zero between the branches of a tree. Eliminated from its last row to
-its first, :math:`M = U U^T` with U upper triangular, it keeps these zeros
-(Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5): no row of U is longer
-than that of M. A full matrix costs what it costs by the usual factor.
+*Cholesky factors* of matrices with short rows. A mass matrix is zero between the
+branches of a tree. Eliminated from its last row to its first, :math:`M = U U^T` with U
+upper triangular, it keeps these zeros (Featherstone, Rigid Body Dynamics Algorithms,
+2008, section 6.5): no row of U is longer than that of M. A full matrix costs what it
+costs by the usual factor.
 """
 
 from __future__ import annotations

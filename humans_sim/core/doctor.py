@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed, what is missing, and how to fix it."""
+"""The installation: what is there, what is missing, and how to fix it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def ros_hint() -> str:
 
 
 def no_ros(error: ImportError) -> MissingDependencyError:
-    """What to say where nodes cannot be imported."""
+    """The message where nodes cannot be imported."""
     return MissingDependencyError(
         f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
     )
@@ -162,7 +162,7 @@ def _version(module: str, package: str) -> str | None:
 
 
 def ros_setup() -> str:
-    """What the set-up should do about ROS 2: one word, or a line that says why not.
+    """The set-up's choice about ROS 2: one word, or a line that says why not.
 
     ``installed``: a distribution is sourced; ``wheels``: install its wheels.
     """

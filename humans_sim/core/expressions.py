@@ -44,7 +44,7 @@ def evaluate(expression: str | float, names: Mapping[str, float]) -> float:
             or a value that is not finite.
     """
     if isinstance(expression, bool):
-        raise ExpressionError(f"a number is wanted, not {expression}")
+        raise ExpressionError(f"must be a number, not {expression}")
     shown = shortened(expression)
     try:
         if isinstance(expression, int | float):
@@ -96,7 +96,7 @@ def _value(node: ast.expr, names: Mapping[str, float], depth: int) -> float:
         raise ExpressionError(f"more than {_DEEPEST} operations inside each other")
     match node:
         case ast.Constant(value=bool()):
-            raise ExpressionError("a number is wanted, not a truth value")
+            raise ExpressionError("must be a number, not a truth value")
         case ast.Constant(value=int() | float() as number):
             return float(number)
         case ast.Name(id=name):

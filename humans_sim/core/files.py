@@ -3,13 +3,12 @@
 
 Every reader of the package gets its bytes here. A name that leads to a pipe, a device,
 a socket or a folder is refused before anything is read from it, and so is a file that
-is larger than its format ever is. Every writer writes a temporary file beside the one
-wanted, locked while its writer lives, and renames it when it is whole.
+is larger than its format ever is. Every writer writes a temporary file beside the final
+one, locked while its writer lives, and renames it when it is whole.
 
-Whether a result can be written where it is wanted: asked before the work is done.
-
-One rule for every command: the folder of a file has to be there; a folder of results is
-made in one that is there, which is said. Nothing is left behind by asking.
+*Destinations* of results are checked before the work is done. One rule for every
+command: the folder of a file has to be there; a folder of results is made in one that
+is there, which is said. Nothing is left behind by asking.
 """
 
 from __future__ import annotations
@@ -382,7 +381,7 @@ def check_output_folder(path: Path) -> None:
     """
     _check_name(path)
     if path.exists() and not path.is_dir():
-        raise ParameterError(f"{path} is a file: a folder is wanted for the results")
+        raise ParameterError(f"{path} is a file: results must go to a folder")
     _check_writable(path, path if path.is_dir() else path.absolute().parent)
 
 

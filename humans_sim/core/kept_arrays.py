@@ -28,7 +28,7 @@ _MOST = 2000
 def kept_array(
     module: str, arguments: tuple[object, ...], compute: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """What a function computes, read where an earlier process computed it.
+    """The array of a function, read where an earlier process computed it.
 
     Args:
         module: of the function; its arrays are computed anew when its sources change,

@@ -5,14 +5,11 @@ numpy's own reader trusts sizes, compression and headers. This one knows the mem
 wants, compares what a member says of its size with the limits and with what it holds,
 reads headers by their form instead of as Python, and takes numbers only.
 
-Headers of ``.npy`` files, checked before anything is made as large as they say.
-
-Archives of arrays (``.npz``) from arrays in memory and from rows on disk.
-
-A small archive is compressed. In a large one the arrays lie as they are, from an
-address that is a multiple of 64: so they can be used from the file itself, without
-being read (:func:`humans_sim.core.npz_file.read_npz` with ``lazy``), and writing many
-gigabytes takes as long as copying them.
+*Written* are arrays in memory and rows on disk. A small archive is compressed. In a
+large one the arrays lie as they are, from an address that is a multiple of 64: so they
+can be used from the file itself, without being read
+(:func:`humans_sim.core.npz_file.read_npz` with ``lazy``), and writing many gigabytes
+takes as long as copying them.
 """
 
 from __future__ import annotations
@@ -428,7 +425,7 @@ _LONGEST = 4096
 
 
 class NpyHeader(NamedTuple):
-    """What numbers follow a header.
+    """The numbers that follow a header.
 
     Attributes:
         shape: of their array.

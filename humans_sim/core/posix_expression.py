@@ -96,7 +96,7 @@ class PosixExpression:
         end = self._text.find("}", self._at)
         low, comma, high = self._text[self._at : max(end, self._at)].partition(",")
         if end < 0 or not low.isdecimal() or not (high or "0").isdecimal():
-            raise self._error("numbers in {} are wanted")
+            raise self._error("numbers in {} are missing")
         first, last = int(low), int(high) if high else None
         if max(first, last or 0) > _MOST or (last is not None and last < first):
             raise self._error(f"{{}} counts up to {_MOST}, the lower number first")
@@ -129,8 +129,8 @@ class PosixExpression:
 
     def _class(self) -> _Matcher:
         """Letters in brackets, from after the opening one."""
-        wanted = self._next() != "^"
-        self._at += not wanted
+        inside = self._next() != "^"
+        self._at += not inside
         ranges: list[tuple[str, str]] = []
         while not (self._next() == "]" and ranges):
             first = last = self._take("']'")
@@ -141,7 +141,7 @@ class PosixExpression:
                 raise self._error(f"'{first}-{last}' runs backwards")
             ranges.append((first, last))
         self._at += 1
-        return _one_of(lambda x: any(a <= x <= b for a, b in ranges) == wanted)
+        return _one_of(lambda x: any(a <= x <= b for a, b in ranges) == inside)
 
 
 def _one_of(fits: Callable[[str], bool]) -> _Matcher:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Quadratic programs solved by OSQP, which takes Ctrl-C for itself while it solves.
+r"""Quadratic programs: by OSQP, or small dense ones exactly.
 
-Small dense quadratic programs, exactly: the dual method of Goldfarb and Idnani.
+OSQP takes Ctrl-C for itself while it solves. The exact method is the dual one of
+Goldfarb and Idnani:
 
 .. math:: \min_x \tfrac12 x^T H x + g^T x \quad \text{with} \quad l \le A x \le u
 

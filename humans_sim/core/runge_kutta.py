@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Explicit Runge-Kutta methods with error estimates: Dormand-Prince 8, Cash-Karp 5.
 
-Explicit Runge-Kutta methods: their coefficients, and one step of any of them.
-
 With the stages :math:`k_i = f(t + c_i h,\ q + h \sum_j a_{ij} k_j)` a step is
 :math:`q + h \sum b_i k_i`; a pair of methods on the same stages has the error
 :math:`h \sum e_i k_i`.
 
-Stages, error, step size and interpolant of Dormand and Prince's method of order 8.
-
-The coefficients are scipy's; the control of the step is that of scipy's DOP853.
+Stages, error, step size and interpolant of order 8 have scipy's coefficients; the
+control of the step is that of its DOP853.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class YamlValue:
     def mapping(self) -> dict[str, YamlValue]:
         """The value as a mapping with string keys, none of them twice."""
         if not isinstance(self._node, yaml.MappingNode):
-            raise self.error("a mapping (key: value) is wanted")
+            raise self.error("must be a mapping (key: value)")
         values: dict[str, YamlValue] = {}
         for key_node, value_node in self._node.value:
             if not isinstance(key_node, yaml.ScalarNode):
@@ -141,7 +141,7 @@ class YamlValue:
     def items(self) -> list[YamlValue]:
         """The value as a list."""
         if not isinstance(self._node, yaml.SequenceNode):
-            raise self.error("a list is wanted")
+            raise self.error("must be a list")
         return [self._child(n, str(i)) for i, n in enumerate(self._node.value)]
 
     def __iter__(self) -> Iterator[YamlValue]:
@@ -163,25 +163,25 @@ class YamlValue:
         if isinstance(value, int) and abs(value) >= 10**_DIGITS:
             raise self.error(f"a whole number of more than {_DIGITS} digits")
         if isinstance(value, float) and not math.isfinite(value):
-            raise self.error("a finite number is wanted")
+            raise self.error("must be a finite number")
         if not isinstance(value, bool | int | float | str | None):
-            raise self.error("a number, a word or a truth value is wanted")
+            raise self.error("must be a number, a word or a truth value")
         return value
 
     def text(self) -> str:
         """The value as a non-empty string."""
         if not isinstance(self._node, yaml.ScalarNode) or not self._node.value:
-            raise self.error("a word is wanted")
+            raise self.error("must be a word")
         return str(self._node.value)
 
     def number(self, names: Mapping[str, float] | None = None) -> float:
         """The value as a finite number, or an expression on ``names``."""
         if not isinstance(self._node, yaml.ScalarNode):
-            raise self.error("a number is wanted")
+            raise self.error("must be a number")
         raw = self._node.value
         try:
             if not isinstance(raw, str) or not raw.strip():
-                raise ExpressionError("a number is wanted")
+                raise ExpressionError("must be a number")
             value = evaluate(raw, names or {})
         except ExpressionError as error:
             raise self.error(str(error)) from None
@@ -193,7 +193,7 @@ class YamlValue:
         """The value as a number above zero, of which there is an inverse."""
         value = self.number(names)
         if value <= 0:
-            raise self.error(f"a number above zero is wanted, not {value:g}")
+            raise self.error(f"must be a number above zero, not {value:g}")
         if value < SMALLEST_NUMBER:
             raise self.error(f"{value:g} is too small a number")
         return value
@@ -202,14 +202,14 @@ class YamlValue:
         """The value as a whole number of 0 or more."""
         value = self.number()
         if not (value.is_integer() and value >= 0):
-            raise self.error(f"a whole number is wanted, not {value:g}")
+            raise self.error(f"must be a whole number, not {value:g}")
         return int(value)
 
     def vector(self, size: int, names: Mapping[str, float] | None = None) -> np.ndarray:
         """The value as ``size`` finite numbers."""
         items = self.items()
         if len(items) != size:
-            raise self.error(f"{size} numbers are wanted, not {len(items)}")
+            raise self.error(f"must be {size} numbers, not {len(items)}")
         return np.array([item.number(names) for item in items])
 
     def degrees(self) -> tuple[float, float]:
@@ -287,7 +287,7 @@ class _Composer:
         root: yaml.Node | None = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent) and root is not None:
-                raise self._error("one document is wanted, here begins another", event)
+                raise self._error("must be one document, here begins another", event)
             if isinstance(event, yaml.NodeEvent):
                 node = self._begun(event)
             elif isinstance(event, yaml.CollectionEndEvent):

@@ -16,12 +16,10 @@ ActuationStateReset      :meth:`Actuation.reset`
 Discrete states (modes, clocks, queues) are attributes of the actuation; they change in
 ``initialise``, ``command``, ``handle`` and ``reset`` only, never in ``dynamics``.
 
-Torques of position-controlled drives, where kernels can compute them.
-
-A motor with a torque-speed line pulls its joint to a set point that moves at constant
-speed. Hobby servos are such drives
-(:class:`~humans_sim.actuation.servo.Servo`); a kernel that makes a whole step
-evaluates them at its stages.
+*Position-controlled drives*, for kernels. A motor with a torque-speed line pulls its
+joint to a set point that moves at constant speed. Hobby servos are such drives
+(:class:`~humans_sim.actuation.servo.Servo`); a kernel that makes a whole step evaluates
+them at its stages.
 """
 
 from __future__ import annotations
@@ -207,7 +205,7 @@ class Actuation:
         return z
 
     def signals(self) -> tuple[Signal, ...]:
-        """What a run keeps of it beside z and torques, number by number."""
+        """Its signals in a run beside z and torques, number by number."""
         return ()
 
     def signal_values(
@@ -217,7 +215,7 @@ class Actuation:
         return _NONE
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """What a run keeps of it in its info: mappings of plain data, by their keys."""
+        """Its record in the info of a run: mappings of plain data, by their keys."""
         return {}
 
 

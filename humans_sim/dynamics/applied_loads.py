@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on a system but rigid contacts: actuation, pushes, a soft surface.
+"""Applied loads of a system: actuation, pushes, a soft surface.
 
-Forces of a surface that gives way, as the dynamics takes them.
-
-Such a surface has samples of its own. At each it finds the forces of its contacts,
+*Soft surface.* It has samples of its own. At each it finds the forces of its contacts,
 which then are held up to the next one: both methods see a generalised force that is
 constant from sample to sample, so that neither is stiff.
 """
@@ -24,7 +22,7 @@ from humans_sim.results.records import Event, Sample
 
 
 class SurfaceReaction(Protocol):
-    """What a surface does to a system.
+    """The reaction of a surface on a system.
 
     Attributes:
         held: generalised force until the next sample (nv,) [N m, N].
@@ -69,7 +67,7 @@ def reaction_of(system: Any) -> SurfaceReaction | None:
 
 
 class Loads(NamedTuple):
-    """What acts at one state.
+    """Loads at one state.
 
     Attributes:
         torques: of the actuation (nv,) [N m, N].

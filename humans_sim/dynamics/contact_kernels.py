@@ -179,7 +179,7 @@ def point_gaps(geometry, q):
 
 @kernel
 def point_features(geometry, which):
-    """What of their solids some contacts of points are with, as numbers (k,).
+    """Features of the solids that contacts of points are with, as numbers (k,).
 
     Args:
         geometry: fields of a :class:`ContactGeometry`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a biped model touches in a simulation, and what its joints resist with."""
+"""Contacts of a biped model in a simulation, and the resistance of its joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from humans_sim.models import Model
 
 @dataclass(frozen=True)
 class Contacts:
-    """What of a biped model touches, where its joints stop, and their friction.
+    """Contacts of a biped model, the limits of its joints, and their friction.
 
     Attributes:
         points: tags that may touch the scene; by default those of the controller, or

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Controllers: what turns the state of a simulation into commands for its actuation.
+"""Controllers: from the state of a simulation to commands for its actuation.
 
 A controller is anything that is called as ``controller(t, state)`` and answers with a
 command; a function is one. :class:`~humans_sim.dynamics.simulation.Simulation` alone
 calls it, and hands the command to the actuation, which lets it act after its delay.
 
-When a controller is called: at exact times, which are events of the simulation.
+Calls come at exact times, which are events of the simulation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_STATES = np.zeros(0)
 
 
 class ControlState:
-    """What a controller sees of a simulated system at one time.
+    """The state of a simulated system as a controller sees it at one time.
 
     Args:
         q: configuration (nq,).
@@ -134,7 +134,7 @@ class Controller(ABC):
         return None
 
     def signals(self) -> tuple[Signal, ...]:
-        """What a run keeps of it, number by number; nothing unless a child does."""
+        """Its signals in a run, number by number; nothing unless a child has some."""
         return ()
 
     def signal_values(self) -> np.ndarray:

@@ -8,20 +8,15 @@ implicit, of order 3: the same at moderate accuracy, for robots that walk. ``cvo
 SUNDIALS' multistep method (scikit-sundae), the successor of the manual's LSODAR. All
 are driven step by step; the caller looks for events inside the step just made.
 
-What an integrator starts with, and the error of one that cannot continue.
+``dop853``: coefficients and control of the step are those of scipy's DOP853; sums over
+the stages are compiled, as the right-hand side of a robot costs no more than these in
+numpy.
 
-Dormand and Prince's explicit Runge-Kutta method of order 8(5,3).
-
-Coefficients and control of the step are those of scipy's DOP853; sums over the stages
-are compiled, as the right-hand side of a robot costs no more than these in numpy.
-
-A linearly implicit integrator: stiff motion at moderate accuracy, at little cost.
-
-Rang and Angermann's Rosenbrock-W method ROS34PW2: four stages, order 3, L-stable and
-stiffly accurate, and of order 3 with any matrix in place of the Jacobian. So the stiff
-part of the derivatives is enough: friction over creep speed, damping and gain of
-drives. A step costs four right-hand sides, one Jacobian and one factorisation, and has
-no iterations that could fail.
+``rosenbrock`` is Rang and Angermann's Rosenbrock-W method ROS34PW2: four stages, order
+3, L-stable and stiffly accurate, and of order 3 with any matrix in place of the
+Jacobian. So the stiff part of the derivatives is enough: friction over creep speed,
+damping and gain of drives. A step costs four right-hand sides, one Jacobian and one
+factorisation, and has no iterations that could fail.
 """
 
 from __future__ import annotations
@@ -51,7 +46,7 @@ class IntegrationError(HumansError):
 
 
 class InitialValueProblem(NamedTuple):
-    """What an integrator starts with.
+    """The start of an integrator.
 
     Attributes:
         rhs: the right-hand side, of time and state.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Joints of a model: which ones move, their limits, damping and dry friction.
+r"""Joints of a model: moving ones, limits, damping and dry friction.
 
-Damping and dry friction of the joints themselves, drives left aside.
+Damping and dry friction of the joints themselves, without drives:
 
 .. math:: \tau_j = -d_j \dot q_j - r_j, \qquad r_j \in c_j \operatorname{Sgn}(\dot q_j)
 
@@ -15,11 +15,10 @@ itself (:attr:`~humans_sim.dynamics.actuation_interface.Actuation.frictional_joi
 as servos and motors with friction of their own do: what a URDF says of a driven joint
 mostly is that of its drive.
 
-The forces of bounded size of a model: dry friction in joints, and of turning balls.
-
-Torsional friction is a moment about the normal of a closed contact, up to a length
-times its normal force; rolling friction one about its tangents, for contact points
-with balls. A point without a ball does not roll.
+*Bounded forces*: dry friction in joints and of turning balls. Torsional friction is a
+moment about the normal of a closed contact, up to a length times its normal force;
+rolling friction one about its tangents, for contact points with balls. A point without
+a ball does not roll.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ Given = bool | Mapping[str, float]
 
 @dataclass(frozen=True)
 class JointDissipation:
-    """What the joints of a model dissipate.
+    """Dissipation in the joints of a model.
 
     Attributes:
         damping: of all velocities (nv,) [N m s/rad].
@@ -114,7 +113,7 @@ class JointDissipation:
         damping: Given = True,
         friction: Given = True,
     ) -> JointDissipation:
-        """What acts in the joints of a model.
+        """The dissipation in the joints of a model.
 
         Args:
             model: the model.
@@ -146,7 +145,7 @@ class JointDissipation:
         return cls(columns[0], columns[1], skipped)
 
     def record(self, velocity_names: tuple[str, ...]) -> dict[str, Any]:
-        """What acts, by the names of velocities, as plain data; empty where nothing."""
+        """The record by names of velocities, plain data; empty where nothing acts."""
         record: dict[str, Any] = {}
         for key, values in (("damping", self.damping), ("friction", self.friction)):
             acting = {

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A biped model in its scene, as the dynamics sees it.
 
-The table of a model's contacts: its points with solids, its joints with limits. The
-points of a model that may touch: tags, then features of its body. What a run keeps of
-the system it was simulated with.
+Also: the table of its contacts (points with solids, joints with limits), the points
+that may touch (tags, then features of its body), and its record in a run.
 """
 
 from __future__ import annotations
@@ -356,7 +355,7 @@ class ModelSystem:
     def contact_arrays(
         self,
     ) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray, list[int]]:
-        """What kernels need to know of contacts: a moving geometry, and its buffers.
+        """Contacts as kernels take them: a moving geometry, and its buffers.
 
         Returns:
             fields of a :class:`MovingGeometry`; its poses (m, 3, 4) and motions
@@ -586,7 +585,7 @@ def surface_record(system: ModelSystem) -> dict[str, Any]:
 
 
 def touching_record(system: ModelSystem) -> dict[str, Any]:
-    """What of a model touches, as plain data."""
+    """The record of a model's contacts, as plain data."""
     balls = sphere_tags(system.model)
     features = system.features
     own = set(() if features is None else features.names)

@@ -5,8 +5,8 @@ Ball, block, rod, pendulum, beads, slider: the data are textbook ones. The woodp
 toy is Glocker's (Dynamik von Starrkoerpersystemen mit Reibung und Stoessen, 1995),
 with the numbers used by Leine, van Campen and Glocker (2003).
 
-Contacts of a rigid body in the plane with the floor, corner by corner. A mechanical
-system in general coordinates: mass matrix, forces, gaps.
+:class:`GeneralSystem` is any system of mass matrix, forces and gaps. Rigid bodies in
+the plane touch the floor corner by corner.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class GeneralSystem:
         return len(self.position_names)
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the system."""
+        """The record of the system in a run."""
         units = list(self.position_units)
         return {"position_units": units} if units else {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation records while it runs: signals, events, progress, samples."""
+"""The recording of a simulation: signals, events, progress, samples."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class RunStream:
         return Run.of_arrays(system, arrays, happened, info, states)
 
     def _since_start(self, happened: Sequence[_Timed]) -> list[_Timed]:
-        """What happened since the first sample that is kept."""
+        """Events since the first sample that is kept."""
         if self._newest is None:
             return list(happened)
         start = float(self._spools["t"].first())

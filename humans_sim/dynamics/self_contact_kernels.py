@@ -22,7 +22,7 @@ WATCH = 1e-3
 
 
 class PairBounds(NamedTuple):
-    """What is known of the distances of pairs.
+    """Bounds of the distances of pairs.
 
     Attributes:
         reach: of joints on each pair (p, joints), see

@@ -145,7 +145,7 @@ TreeTable`.
 
     @property
     def far_arrays(self) -> tuple[Any, ...]:
-        """What :meth:`are_far` looks at, for kernels that do so themselves.
+        """The arrays of :meth:`are_far`, for kernels that do so themselves.
 
         Returns:
             bounds of the pairs, buffer of the poses, joints at which links were looked

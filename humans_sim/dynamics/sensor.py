@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What all sensors share: when they measure, and the errors of their signals.
+r"""Common parts of sensors: times of measuring, errors of signals.
 
-What a real sensor does to a signal: scale, bias, noise, range and rounding.
+Errors are scale, bias, noise, range and rounding:
 
 .. math:: y = \operatorname{round}(\operatorname{clip}((1 + s) x + b + n))
 
@@ -96,7 +96,7 @@ class ErrorSource:
         self._walk = errors.bias_walk * math.sqrt(period)
 
     def reading(self, true: np.ndarray) -> np.ndarray:
-        """What the sensor gives for a true value; the bias walks on."""
+        """The reading of a true value; the bias walks on."""
         errors, axes = self._errors, len(true)
         value = self._scale * true + self._bias
         if self._noise:
@@ -163,7 +163,7 @@ class Sensor(ABC):
 
     @abstractmethod
     def signals(self) -> tuple[Signal, ...]:
-        """What a reading holds beside its time, number by number in its order."""
+        """Signals of a reading beside its time, number by number in its order."""
 
 
 def measured_model(system: ModelSystem | SceneSystem) -> Model:

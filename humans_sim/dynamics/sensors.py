@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Sensors of a simulated robot: inertial units, feet, joint encoders.
 
-Force and torque sensors in the soles, and the centre of pressure they give.
+*Feet* measure force, torque and centre of pressure. Contact forces are those of the
+instant in the event-driven method, and means over the last step with time stepping. The
+first reading of a run is zero there.
 
-Contact forces are those of the instant in the event-driven method, and means over the
-last step with time stepping. A run that begins has none yet: the first reading is zero
-there.
-
-Inertial measurement units: specific force and angular rate in their own frames.
+*Inertial units* measure in their own frames
 
 .. math:: f = R^T (\ddot p - g), \qquad \omega = R^T \omega_{world}
 
@@ -22,7 +20,7 @@ p is the origin of the frame that carries the unit, and R its attitude: at rest 
 ``velocity_change`` is in both the integral of f since the reading before, impacts
 included: the difference of two velocities, minus what gravity did.
 
-Sensors as a YAML file describes them.
+*Files*:
 
 .. code-block:: yaml
 
@@ -53,7 +51,7 @@ from humans_sim.results.records import Signal
 
 
 class FootReading(NamedTuple):
-    """What a foot feels, in the frame of its sole.
+    """The reading of a foot, in the frame of its sole.
 
     Attributes:
         t: when [s].
@@ -126,7 +124,7 @@ class FootSensor(Sensor):
         return self.reading_of(t, load)
 
     def reading_of(self, t: float, load: SoleLoad) -> FootReading:
-        """What the sensor reads under a load on its sole at a time [s]."""
+        """The reading under a load on its sole at a time [s]."""
         force = self._force_errors.reading(load.force)
         torque = self._torque_errors.reading(load.moment)
         pressed = centre_of_pressure(force, torque, self._threshold)
@@ -142,7 +140,7 @@ class FootSensor(Sensor):
 
 
 class ImuReading(NamedTuple):
-    """What an inertial unit reads, along its own axes.
+    """The reading of an inertial unit, along its own axes.
 
     Attributes:
         t: when [s].
@@ -257,7 +255,7 @@ class Imu(Sensor):
 
 
 class JointReading(NamedTuple):
-    """What the encoders of all joints read.
+    """The reading of the encoders of all joints.
 
     Attributes:
         t: when [s].

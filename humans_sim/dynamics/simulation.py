@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulation of a system with contacts, actuation and control.
 
-What a simulation offers to users who bring their own integrator. When a run is sampled.
-What a simulation that ends early raises.
+Also: the interface for users with their own integrator, times of samples, and the
+errors of a run that ends early.
 """
 
 from __future__ import annotations

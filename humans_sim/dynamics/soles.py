@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a model touches its scene: contact points in the world, wrenches on its soles.
+"""Contact points of a model in the world, and wrenches on its soles.
 
 A simulation keeps contact forces along the normal and the tangents of each contact;
 here they are vectors in the world, and their sums in the frames of the soles.
-
-Contacts of a model's points in the world, and their sums on soles, compiled.
 """
 
 from __future__ import annotations
@@ -143,7 +141,7 @@ class PointContacts:
 
 @dataclass(frozen=True)
 class SoleLoad:
-    """What the scene does to one sole, in the sole's own frame.
+    """The load of the scene on one sole, in the sole's own frame.
 
     Attributes:
         name: frame of the sole.

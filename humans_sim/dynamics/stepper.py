@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both methods, event-driven and time-stepping, have in common.
+"""Common parts of both methods, event-driven and time-stepping.
 
-Numerical failures of a step, as errors that say what they mean for the motion.
-Configurations without penetration.
+Numerical failures are errors that say what they mean for the motion. Also
+configurations without penetration.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Self:
         """Options as given; with ``rosenbrock``, those of :data:`SOLES` beside them."""
-        usual = SOLES if given.get("integrator") == ROSENBROCK else {}
-        return cls(**{**usual, **given})
+        defaults = SOLES if given.get("integrator") == ROSENBROCK else {}
+        return cls(**{**defaults, **given})
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
@@ -287,7 +287,7 @@ class Stepper(ABC):
         vars(self).update(vars(fresh))
 
     def control_state(self) -> ControlState:
-        """What a controller sees now."""
+        """The state that a controller sees now."""
         state = ControlState(self.q, self.v, self.z, self.sample, self.acceleration)
         if self.control is not None:
             self.control.show(self.t, state)
@@ -361,7 +361,7 @@ def typed_failures() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """What to write about an error; of one that is not ours, its kind too."""
+    """The text of an error; of one that is not ours, its kind too."""
     if isinstance(error, HumansError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What the dynamics asks of a mechanical system.
+r"""The interface of a mechanical system, its state and local coordinates.
 
 Two kinds fulfil it: a biped model in its scene
 (:class:`~humans_sim.dynamics.model_system.ModelSystem`) and any system given by its
 mass matrix, forces and gaps in general coordinates
 (:class:`~humans_sim.dynamics.problems.GeneralSystem`).
 
-Where a simulated system is; the parts of a stepper share one of these.
+The parts of a stepper share one state.
 
-Local coordinates of a configuration: how a manifold is integrated.
-
-A configuration with a quaternion is no vector: adding to it leaves the unit sphere, and
-normalising afterwards hides an error. Here the integrator works on plain coordinates x
-around a centre, q = centre [+] x, whose rates follow exactly from the velocity:
+*Local coordinates* integrate a manifold. A configuration with a quaternion is no
+vector: adding to it leaves the unit sphere, and normalising afterwards hides an error.
+Here the integrator works on plain coordinates x around a centre, q = centre [+] x,
+whose rates follow exactly from the velocity:
 
 .. math:: \dot\varphi = \left(I + \tfrac12 [\varphi] +
    \left(\frac{1}{\theta^2} - \frac{1 + \cos\theta}{2\theta\sin\theta}\right)
@@ -203,7 +202,7 @@ class Terms(NamedTuple):
 
 
 class TouchingBodies(Protocol):
-    """What of a system the laws of contact need at one state."""
+    """Parts of a system that the laws of contact need at one state."""
 
     nv: int
     contacts: ContactTable

@@ -10,7 +10,7 @@ and 6) then need no transformations between links.
 Kernels take tables and states as plain tuples, which cost less to pass than named ones,
 and name their fields inside: ``TreeTable(*tree)``.
 
-A model's tree of links as arrays, for kernels.
+A model's tree is given as arrays.
 """
 
 from __future__ import annotations

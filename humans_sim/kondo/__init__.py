@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """What needs the simulation, at its first use: no driver needs that."""
+    """Names that need the simulation, at their first use: no driver needs that."""
     if name not in ("PosePlayer", "PoseServo"):
         raise AttributeError(f"module 'humans_sim.kondo' has no attribute '{name}'")
     from humans_sim.kondo.motion import pose_servo

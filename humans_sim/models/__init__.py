@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is simulated: Human36, Bip, KHR-1, any two-legged URDF."""
+"""Models: Human36, Bip, KHR-1, any two-legged URDF."""
 
 from humans_sim.models.catalogue import load_model
 from humans_sim.models.files.named_models import NAMES

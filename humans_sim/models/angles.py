@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint angles of a motion as a convention names and counts them.
+"""Joint angles and torques of a motion in a convention.
 
 A hip that the model turns by pitch, yaw and roll has other angles in a convention that
 turns it by flexion, adduction and rotation: names and signs alone do not convert them.
@@ -7,11 +7,10 @@ So the orientation of a segment against another is worked out and split again. O
 left side this is done with the mirror image, so that equal angles of both sides are a
 symmetric posture.
 
-Joint torques on the axes of a convention: generalised forces of its angles.
-
-The moment that a joint carries does not depend on who counts the angles; its components
-along the axes do. A hip turned by pitch, yaw and roll has them along these axes, one
-turned by flexion, adduction and rotation along others. Power is the same in both.
+*Joint torques*: generalised forces of the convention's angles. The moment that a joint
+carries does not depend on who counts the angles; its components along the axes do. A
+hip turned by pitch, yaw and roll has them along these axes, one turned by flexion,
+adduction and rotation along others. Power is the same in both.
 """
 
 from __future__ import annotations

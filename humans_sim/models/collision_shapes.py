@@ -7,11 +7,10 @@ shape is convex, and the set of points within ``radius`` of the convex hull of i
 height of its highest point along a direction d therefore is ``(vertices @ d).max() +
 radius``. Meshes give way to their convex hulls.
 
-Meshes that a model's URDF names: where they lie, and what is in them.
-
-A mesh can name other files: buffers of glTF, materials and pictures. All of them are
-read here, through :class:`SideFiles`, and never by a library from its name: regular
-files in the mesh's own package or folder, within one limit of bytes.
+*Meshes* that the URDF names. A mesh can name other files: buffers of glTF, materials
+and pictures. All of them are read here, through :class:`SideFiles`, and never by a
+library from its name: regular files in the mesh's own package or folder, within one
+limit of bytes.
 """
 
 from __future__ import annotations
@@ -321,7 +320,7 @@ class CollisionShape:
 
 @lru_cache(maxsize=16)
 def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """What a model's links touch with, in the order of its URDF.
+    """Collision shapes of a model's links, in the order of its URDF.
 
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
@@ -331,7 +330,7 @@ def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
 
 @lru_cache(maxsize=16)
 def visual_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """What is drawn of a model's links, each part by its convex hull.
+    """Drawn shapes of a model's links, each part by its convex hull.
 
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.

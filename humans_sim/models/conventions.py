@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How others name joint angles, and which turns they count: read from YAML.
+"""Conventions of joint angles: names and turns, read from YAML.
 
 ``config/conventions`` holds the conventions that come with the package;
 ``docs/conventions.md`` explains the format and defines every angle.
 
-A model as segments: joints that turn about one centre belong together.
-
-A hip of three revolute joints is three bodies in a URDF, two of them without mass. Here
-it is one segment that turns about one point by three axes, as joints are in textbooks
-and in OpenSim. Everything is on HuMAnS axes: x forward, y up, z right.
+*Segments*: joints that turn about one centre belong together. A hip of three revolute
+joints is three bodies in a URDF, two of them without mass. Here it is one segment that
+turns about one point by three axes, as joints are in textbooks and in OpenSim.
+Everything is on HuMAnS axes: x forward, y up, z right.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model is made of, before pinocchio: links, joints, tags, contacts.
+"""The description of a model, before pinocchio: links, joints, tags, contacts.
 
 Everything here is on ROS axes (x forward, y left, z up). In the zero position all
 link frames are parallel to the world's, so a joint needs an origin and an axis only.
 
-What a model is put together from, whether it comes from YAML or from a URDF. What a
-model's file says of links that touch each other. Shapes of model files: boxes, limbs
-and other solids drawn on the bodies. Reading lists of names and the HuMAnS layout,
-shared by all model files.
+Also its parts as read from YAML or a URDF: shapes on the bodies, links that touch each
+other, lists of names, the HuMAnS layout.
 """
 
 from __future__ import annotations
@@ -282,7 +280,7 @@ class SelfCollision:
 
 
 def read_self_collision(value: YamlValue) -> SelfCollision:
-    """What a section of a file says: ``true``, ``false`` or its keys.
+    """Self-collision of a section of a file: ``true``, ``false`` or its keys.
 
     Raises:
         ModelFileError: something else stands there.
@@ -322,7 +320,7 @@ TABLES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What a :class:`Model` is put together from.
+    """The parts of a :class:`Model`.
 
     Attributes:
         name: short name, e.g. ``khr1``.
@@ -409,7 +407,7 @@ def read_shape(value: YamlValue, names: Mapping[str, float]) -> Shape:
             sizes = get("radii" if kind == "ellipsoid" else "size")
             size = sizes.vector(3, names)
             if (size <= 0).any():
-                raise sizes.error("sizes above zero are wanted")
+                raise sizes.error("must be sizes above zero")
     return Shape(kind, size, origin, rotation, fields["material"].text(), solid)
 
 
@@ -420,7 +418,7 @@ def _radii(value: YamlValue, names: Mapping[str, float]) -> tuple[float, float]:
         radius = value.positive(names)
         return radius, radius
     if len(items) != 2:
-        raise value.error("one radius or two are wanted")
+        raise value.error("must be one radius or two")
     return items[0].positive(names), items[1].positive(names)
 
 
@@ -457,7 +455,7 @@ def read_layout(
         raise fields["joints"].error(f"joints missing from the list: {missing}")
     rotation = fields["base_rotation"].text()
     if sorted(rotation) != ["x", "y", "z"]:
-        raise fields["base_rotation"].error("an order such as 'zyx' is wanted")
+        raise fields["base_rotation"].error("must be an order such as 'zyx'")
     return HumansLayout(
         order,
         rotation,

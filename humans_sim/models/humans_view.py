@@ -11,9 +11,8 @@ Sides: a mirror image of a posture has equal left and right joint values. Human3
 frames use the left values as printed in the manual (figure 2.4) and minus the right
 values for rotations about x and y.
 
-Frames, tags and the centre of mass as seen from a link, with their derivatives.
-
-The manual's ``FrameMatrixInPelvisFrame``, ``TagPositionInPelvisFrame`` and
+*Seen from a link*: frames, tags and centre of mass, with derivatives. The manual's
+``FrameMatrixInPelvisFrame``, ``TagPositionInPelvisFrame`` and
 ``COMPositionInPelvisFrame`` (section 8.1.1), for any link, or for the world. With the
 link at o, turned by R with the angular velocity :math:`\omega`, a point p is seen at
 
@@ -329,7 +328,7 @@ class _Motion(NamedTuple):
 
 
 class FrameView:
-    """What a model looks like from one of its links, or from the world.
+    """The view of a model from one of its links, or from the world.
 
     Args:
         model: the model.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Legs of a model: their joints, feet and soles, and which tags carry load.
 
-What supports a model: the one rule for which tags of a sole carry load.
+*Support*, the one rule for which tags of a sole carry load.
 
 A sole has corners, which outline it, and may stand on balls instead
 (:mod:`humans_sim.contact.geometry.foot_spheres`). Everything that sums forces over a
@@ -12,12 +12,11 @@ foot, lets one stand, or draws its outline asks here:
   table :func:`contacts_of` picks those that are there, whatever a scene put into it.
 - :func:`corner_places`: the outline, which does not depend on what touches.
 
-Which links of a robot are its feet, and the flat face below each: its sole.
-
-In the zero position, on a base that stands upright (x forwards, y to the left, z up:
-REP 103), feet are the two links that reach lowest and hang on different joints. Shapes
-are those of :mod:`humans_sim.models.collision_shapes`: collision geometry, of links
-without any what is drawn.
+*Feet and soles*, the flat faces below. In the zero position, on a base that stands
+upright (x forwards, y to the left, z up: REP 103), feet are the two links that reach
+lowest and hang on different joints. Shapes are those of
+:mod:`humans_sim.models.collision_shapes`: collision geometry, of links without any what
+is drawn.
 """
 
 from __future__ import annotations
@@ -160,7 +159,7 @@ def leg_chains(model: Model, left: int, right: int) -> tuple[list[int], list[int
 
 
 def read_leg(model: Model, joints: list[int]) -> Leg:
-    """What the joints of a leg are.
+    """The joints of a leg.
 
     Args:
         model: the robot.
@@ -339,8 +338,8 @@ def _pair(
     listed = ", ".join(names[j] for j in roots)
     if len(roots) < 2:
         raise NoBipedError(
-            f"{model.name}: only {listed} reaches the ground in the zero position: two "
-            "feet are wanted"
+            f"{model.name}: only {listed} reaches the ground in the zero position: a "
+            "biped must have two feet"
         )
     if len(roots) > 2:
         raise NoBipedError(

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links of a model as a tree of transforms, as TF wants them.
+"""The links of a model as a tree of transforms, and the manual's observers.
 
-Six coordinates that give the place of a foot or of the suspension.
-
-The manual's ``RightFootObserver``, ``LeftFootObserver`` and ``SuspensionObserver`` with
-their Jacobians (section 7.1). Of three tags a, b and c on one link they are
+*Six coordinates* give the place of a foot or of the suspension. The manual's
+``RightFootObserver``, ``LeftFootObserver`` and ``SuspensionObserver`` with their
+Jacobians (section 7.1). Of three tags a, b and c on one link they are
 
     (x_a, x_b, y_a, y_b, y_c, z_a)
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A biped model: kinematics and dynamics on pinocchio, in ROS axes.
 
-Poses and motions of many joints, read from pinocchio's data in one copy.
-
-The vectors of a data object are equally spaced in memory: an array over all of them is
-a view, and what some joints need is one indexed copy, whatever their number.
+*Poses and motions* of many joints are read from pinocchio's data in one copy. The
+vectors of a data object are equally spaced in memory: an array over all of them is a
+view, and what some joints need is one indexed copy, whatever their number.
 """
 
 from __future__ import annotations
@@ -336,7 +335,7 @@ class Model:
 
     @property
     def parts(self) -> ModelParts:
-        """What the model was put together from."""
+        """The parts of the model."""
         return self._parts
 
     def urdf(self) -> str:
@@ -446,7 +445,7 @@ def _is_sound(q: np.ndarray) -> bool:
 
 
 class JointMemory:
-    """What a data object holds of some joints.
+    """The memory of some joints in a data object.
 
     Attributes:
         data: the object; it must live as long as this does.

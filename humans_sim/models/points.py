@@ -4,12 +4,10 @@
 All points of a set are computed at once; a model has one set for its tags and one for
 its contact points.
 
-Forces at points of a model, as generalised forces.
+Forces at points become generalised forces.
 
-The one conversion between HuMAnS axes and ROS axes.
-
-HuMAnS: x forward, y up, z right. ROS (REP-103): x forward, y left, z up.
-:math:`(x, y, z)_{ros} = (x, -z, y)_{humans}`.
+*Axes* of HuMAnS and ROS. HuMAnS: x forward, y up, z right. ROS (REP-103): x forward, y
+left, z up. :math:`(x, y, z)_{ros} = (x, -z, y)_{humans}`.
 """
 
 from __future__ import annotations

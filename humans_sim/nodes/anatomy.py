@@ -9,9 +9,7 @@ Gives ``/tf`` (wrist -> bones), ``bones`` and ``wrist_markers`` (MarkerArray),
 ContactStates) and ``/diagnostics``. Services: ``~/pause`` (SetBool), ``~/restart``
 (Trigger), ``~/make_ball_model`` (Trigger; of what the parameters ``ball_model.*`` say).
 
-Samples of a wrist's motion as messages. The service of the node ``anatomy`` that makes
-ball models of meshes. What the node ``anatomy`` computes beside its topics, in threads
-of their own.
+The motion and the ball models are computed in threads of their own.
 """
 
 from __future__ import annotations
@@ -422,13 +420,15 @@ class Anatomy(ProcessNode):
         self.get_logger().info(f"{setup.motion.kind} of '{setup.bones}'")
 
     def _setup(self, given: Parameters) -> WristSetup:
-        kinds, usual = tuple(AXES), HandMotion()
+        kinds, defaults = tuple(AXES), HandMotion()
         motion = HandMotion(
-            given.choice("motion", usual.kind, "of the hand", kinds),
+            given.choice("motion", defaults.kind, "of the hand", kinds),
             math.radians(given.number("angle", 30.0, "of the hand [deg]", 0.0, 90.0)),
-            given.number("duration", usual.duration, "of the motion [s]", 0.01, 60.0),
-            given.number("settling", usual.settling, "before it [s]", 0.0, 10.0),
-            given.number("holding", usual.holding, "after it [s]", 0.0, 10.0),
+            given.number(
+                "duration", defaults.duration, "of the motion [s]", 0.01, 60.0
+            ),
+            given.number("settling", defaults.settling, "before it [s]", 0.0, 10.0),
+            given.number("holding", defaults.holding, "after it [s]", 0.0, 10.0),
         )
         law = StepNumbers()
         return WristSetup(

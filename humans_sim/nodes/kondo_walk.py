@@ -261,7 +261,7 @@ class KondoWalk(ModelNode):
         self._commands.publish(message)
 
     def _state(self, spent: float) -> WalkStatus:
-        """What is planned; nothing is measured."""
+        """The planned state; nothing is measured."""
         plan, status = self._walk.point, WalkStatus(message=self._note)
         status.header = Header(stamp=self.get_clock().now().to_msg(), frame_id="odom")
         status.phase = int(plan.phase) if self._walk.ready else WalkStatus.STANDING

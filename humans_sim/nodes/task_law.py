@@ -76,12 +76,12 @@ class TaskLaw(ModelNode):
             raise ParameterError(
                 f"motion must be {', '.join(MOTIONS)} or a .traj3 file, not '{motion}'"
             )
-        usual = StepShape()
+        defaults = StepShape()
         shape = StepShape(
             length=given.number(
-                "step.length", usual.length, "of a step [m]", -0.3, 0.3
+                "step.length", defaults.length, "of a step [m]", -0.3, 0.3
             ),
-            lift=given.number("step.lift", usual.lift, "of the foot [m]", 1e-3, 0.2),
+            lift=given.number("step.lift", defaults.lift, "of the foot [m]", 1e-3, 0.2),
         )
         station = BipStation(
             self.model,

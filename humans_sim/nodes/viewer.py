@@ -20,7 +20,7 @@ Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine onl
 The page's buttons live in other threads. What they ask for is put into a queue, and
 done by the thread of the node at the next picture.
 
-What the viewer hears, as it is shown. Messages are checked here.
+Messages are checked here.
 """
 
 from __future__ import annotations

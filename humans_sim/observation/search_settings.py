@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that tune the search for postures, all of them.
+"""Settings of the search for postures, and their files (YAML).
 
 A file of pipeline settings may change them: ``search``, ``gate``, ``tracking``,
 ``start``, ``smoothing`` and ``uncertainty`` are its keys
 (:meth:`humans_sim.observation.markers.PipelineSettings.load`); the file
 ``config/reconstruction/settings.yaml`` has them all as they come.
-
-Settings of the search for postures, read from files of pipeline settings (YAML).
-
-The numbers that tune the search for postures (:mod:`..search_settings`).
 
 They lie beside ``markers`` and ``posture``, since files of pipeline settings have them.
 """
@@ -153,7 +149,7 @@ class StartSettings(NumbersInRange):
 
 @dataclass(frozen=True)
 class UncertaintySettings(NumbersInRange):
-    """What is known of joints before markers are looked at.
+    """Priors of joints, before markers are looked at.
 
     Attributes:
         marker_noise: standard deviation of a marker where its residuals cannot show
@@ -345,7 +341,7 @@ def _changed(
             continue
         number = entry.number()
         if name in whole and number != int(number):
-            raise entry.error(f"a whole number is wanted, not {number:g}")
+            raise entry.error(f"must be a whole number, not {number:g}")
         numbers[name] = int(number) if name in whole else number
     try:
         return replace(settings, **numbers)

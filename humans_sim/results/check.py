@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Is a run physically right? Gaps, forces, friction, shapes, energy, impacts, falls.
+r"""Physical check of a run: gaps, forces, friction, shapes, energy, impacts, falls.
 
-One thing that the check of a run looks at. Whether a robot that was to stay on its feet
-did.
-
-Are the jumps of a run physically right? Energy and momentum at each event.
+*Jumps*: energy and momentum at each event,
 
 .. math:: M (v_+ - v_-) = P, \qquad T_+ - T_- = \tfrac12 (v_- + v_+)^T P
 
@@ -70,7 +67,7 @@ class Finding:
 
     @property
     def limit_text(self) -> str:
-        """What it may be, as a person reads it."""
+        """Its limit, as a person reads it."""
         return f"{self.limit + 0.0:.3g}"
 
 
@@ -314,7 +311,7 @@ def _residual(run: Run) -> list[Finding]:
 
 
 def _shapes(run: Run) -> Finding:
-    """What is drawn of a biped, against what it stands on."""
+    """Drawn shapes of a biped, against what it stands on."""
     from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
     from humans_sim.results.export import has_free_base
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How deep what is drawn of a robot lies below what it stands on.
+"""Depth of a robot's drawn shapes below what it stands on.
 
 Contacts are points and balls; this looks at the shapes they stand for: everything that
 the model's URDF draws or lets collide, by the convex hulls of what each joint carries.
@@ -63,7 +63,7 @@ class Deepest(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """What one joint carries: hull, bounding ball, how far it may go below."""
+    """The shapes of one joint: hull, bounding ball, how far it may go below."""
 
     name: str
     hull: Balls

@@ -5,11 +5,9 @@ Samples of a run lie a period apart; an event lies between two of them. States a
 are a table of their own, not further samples: times of samples increase and are even,
 which films, exports, derivatives and comparisons rely on.
 
-Two more samples at each event of a run, for curves that jump where they do.
-
-Samples lie a period apart, and an impact takes no time: joined by a line, two samples
-make it a ramp of one period. For drawing and tables each time of an event is there
-twice, before and after.
+*Two more samples at each event*, for curves that jump. Samples lie a period apart, and
+an impact takes no time: joined by a line, two samples make it a ramp of one period. For
+drawing and tables each time of an event is there twice, before and after.
 """
 
 from __future__ import annotations
@@ -173,7 +171,7 @@ class EventStates:
         return event, contact
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a run file holds of them; nothing where there are none."""
+        """Their arrays in a run file; nothing where there are none."""
         if not len(self):
             return {}
         return {PREFIX + name: getattr(self, name) for name in EVENT_ARRAYS}
@@ -391,7 +389,7 @@ class ImpactSamples:
         return np.insert(np.zeros(len(self.sampled), dtype=bool), self._rows, True)
 
     def jump(self, values: np.ndarray) -> np.ndarray:
-        """What may jump: held before an impact, and back from the sample after it.
+        """Values that may jump: held before an impact, and back from the sample after.
 
         Of several impacts between two samples the last one makes the difference, for
         a ball that bounces is in the air until then.
@@ -417,7 +415,7 @@ class ImpactSamples:
         return drawn
 
     def bend(self, values: np.ndarray) -> np.ndarray:
-        """What does not jump but bends: prolonged to the impact from both sides.
+        """Values that bend: prolonged to the impact from both sides.
 
         Where a neighbouring sample is beyond another impact, nothing is prolonged.
 

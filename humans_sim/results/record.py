@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run keeps of its model and scene, so that its file alone can be shown again.
+"""The record of model and scene in a run, so that its file alone can be shown.
 
 Plain data under the keys ``model``, ``solids`` and ``radii`` of :attr:`Run.info`; for
 feet on balls ``sphere_tags``, for a body that touches as a whole ``features``. Runs
 without them (older files) are taken to be of the model that has the system's name, on a
 floor.
 
-Coordinates of a run with their units; quaternions as the angles they stand for.
+Also coordinates with their units; quaternions as angles.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _load_once = lru_cache(maxsize=8)(_load)
 
 
 def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
-    """What of the body touched beside its tags; None where nothing did.
+    """Features of the body that touched beside its tags; None: there were none.
 
     Args:
         info: of the run.
@@ -313,7 +313,7 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
 
 
 def _stem(name: str) -> str:
-    """What the names of a body's coordinates have in common."""
+    """The common stem of the names of a body's coordinates."""
     return name.rpartition("_")[0] or name
 
 

@@ -87,7 +87,7 @@ class Event:
 
     @property
     def words(self) -> str:
-        """What else the detail says, for a person."""
+        """The rest of the detail, for a person."""
         words = {n: v for n, v in self.detail.items() if isinstance(v, str)}
         return "; ".join(v if n == "text" else f"{n}: {v}" for n, v in words.items())
 

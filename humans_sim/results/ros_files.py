@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of ROS 2 messages (MCAP), written without ROS 2.
 
-Definitions of the ROS 2 messages that motions are written as.
-
 A file of messages carries their definitions, so that it can be read where the message
 packages are not installed; it is written, too, where they are not. They stand in
 ``config/messages/ros2.msg``, without comments, each below a line that names it. The
 definitions of humans_msgs are those of ``msgs/msg``; a test compares them.
 
-visualization_msgs/MarkerArray as bytes, with lists of points taken as they are.
-
-The encoder of mcap_ros2 goes through every number by itself, which takes seconds for
-the triangles of a robot. This one knows one message only; a test reads it with ROS 2.
+*MarkerArray as bytes*, with lists of points taken as they are. The encoder of mcap_ros2
+goes through every number by itself, which takes seconds for the triangles of a robot.
+This one knows one message only; a test reads it with ROS 2.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of a simulation: arrays over time, events, files.
 
-Where the bodies of a run are: free ones by their own coordinates, others by joints.
-
-Bodies of a mechanism name the joint that they are on (``joint``), and the run keeps the
-joints under ``joints``: name, kind, parent and placement, in the order of the
-coordinates.
+*Bodies*: free ones by their own coordinates, others by joints. Those of a mechanism
+name their joint (``joint``), and the run keeps the joints under ``joints``: name, kind,
+parent and placement, in the order of the coordinates.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ _TOLERANCES = ("gap_tolerance", "energy_tolerance")
 
 @dataclass(frozen=True)
 class Run:
-    """What was simulated; n samples, nc contacts.
+    """A simulated run; n samples, nc contacts.
 
     Attributes:
         t: times (n,) [s].
@@ -194,7 +192,7 @@ class Run:
         return self.signals[:, names.index(name)]
 
     def summary(self) -> str:
-        """What happened, as text: result, walk, events and physical checks."""
+        """The summary as text: result, walk, events and physical checks."""
         text: str = registered("run_text")(self)
         return text
 
@@ -272,7 +270,7 @@ def header_of(
     velocity_names: Sequence[str],
     info: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What a run file holds beside arrays.
+    """The header of a run file, beside its arrays.
 
     Where there are more events than a file can hold (some 130 000), the first ones are
     kept; the last then is an ``events_left_out`` that says how many are not.
@@ -363,7 +361,7 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
 
 
 def _check_info(info: Any) -> None:
-    """What others of the package take from it is of its kind."""
+    """Check the kinds of what others of the package take from it."""
     if not isinstance(info, dict):
         raise ValueError("its info is no mapping")
     for key in ("z_names", "signal_names", "signal_units"):

@@ -106,7 +106,7 @@ class CoatTracks:
         try:
             shape = tuple(int(n) for n in coat["shape"])
             if len(shape) != 3 or shape[2] != 3 or min(shape) < 1:
-                raise ValueError("three counts are wanted")
+                raise ValueError("the shape must be three counts")
             steps = unpacked_heights(str(coat["tracks"]), shape)
             self.places = np.cumsum(steps, axis=0)
             self.times = np.array(coat["times"], dtype=float)

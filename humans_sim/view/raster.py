@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balls and triangles drawn with depth, compiled.
 
-Balls and meshes seen along one direction: depth, what is seen, and light.
-
 Perez (1994, 8) drew his ball models by rays in three minutes; here each ball is drawn
 onto the pixels that it covers, nearest first to the eye kept.
-
-Compiled drawing of balls and triangles, seen along one direction.
 
 Coordinates are those of the picture: to the right, up, towards the eye. A pixel shows
 what a ray through its centre meets first.
@@ -49,7 +45,7 @@ class Raster(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """What the pixels show.
+    """Pixels of a picture.
 
     Attributes:
         depth: towards the eye, minus infinity where nothing is (h, w) [m].

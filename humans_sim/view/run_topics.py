@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ROS 2 tools need to show a run of a biped, as topics of an MCAP file.
+"""Topics of a run or a reconstruction in an MCAP file, for ROS 2 tools.
 
 Foxglove and RViz draw all of it without a plug-in and without files of meshes:
 
@@ -20,12 +20,8 @@ Foxglove and RViz draw all of it without a plug-in and without files of meshes:
 ``/ground_contacts`` (humans_msgs/msg/ContactStates)
     Contact points and soles, in the world.
 
-Contacts of a run as messages of an MCAP file, as the node ``dynamics`` has them.
-
-What ROS 2 tools need to show a reconstruction, as topics of an MCAP file.
-
-The person as of a run (:mod:`humans_sim.view.run_topics`), its base on ``/odom``, its
-joints on ``/joints/<name>``, and
+*Reconstructions*: the person as of a run, its base on ``/odom``, its joints on
+``/joints/<name>``, and
 
 ``/reconstruction_markers`` (visualization_msgs/msg/MarkerArray)
     Markers as they were measured and where the person has them, as the node

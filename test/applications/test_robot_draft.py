@@ -65,7 +65,7 @@ def test_what_is_no_urdf(tmp_path: Path) -> None:
     """Tables and other files are refused with their names."""
     table = tmp_path / "robot.yaml"
     table.write_text("name: x")
-    with pytest.raises(hs.errors.ModelFileError, match="a URDF is wanted"):
+    with pytest.raises(hs.errors.ModelFileError, match="must be a URDF"):
         draft_robot(table)
     with pytest.raises(hs.errors.ModelFileError):
         draft_robot(tmp_path / "none.urdf")

@@ -83,25 +83,25 @@ def test_slope_and_nothing() -> None:
         ("restitution: 2", 1, "restitution must be 0 to 1"),
         ("law: ice", 1, "law: 'ice' is not one of"),
         ("friction: 1\nwind: 3", 2, "wind: unknown key"),
-        ("slope: {}", 1, "slope: a number is wanted"),
+        ("slope: {}", 1, "slope: must be a number"),
         ("empty: maybe", 1, "empty: 'maybe' is not one of"),
         (
             "steps:\n  count: 2.5\n  rise: 1\n  depth: 1\n  start: 0",
             2,
-            "steps.count: a whole number",
+            "steps.count: must be a whole number",
         ),
         ("steps: {count: 0, rise: 1, depth: 1, start: 0}", 1, "count: .*above zero"),
         ("steps: {count: 2, rise: 1, depth: 1}", 1, "'start' is missing"),
         ("law: sticking\nchair: {x: 0, friction: -2}", 2, "chair: friction must be"),
         ("chair: {}", 1, "'x' is missing"),
-        ("boxes: 3", 1, "boxes: a list is wanted"),
+        ("boxes: 3", 1, "boxes: must be a list"),
         (
             "boxes:\n  - {size: [1, 1, 1], centre: [0, 0, 0]}\n"
             "  - {size: [1, 1, 0], centre: [0, 0, 0]}",
             3,
             "boxes.1: size of box_1: edges must be above zero",
         ),
-        ("boxes: [{size: [1, 1], centre: [0, 0, 0]}]", 1, "size: 3 numbers"),
+        ("boxes: [{size: [1, 1], centre: [0, 0, 0]}]", 1, "size: must be 3 numbers"),
     ],
 )
 def test_bad_ground(text: str, where: int, message: str) -> None:
@@ -128,9 +128,9 @@ def test_pushes() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "message"),
     [
-        ("time: 1", 1, "a list is wanted"),
+        ("time: 1", 1, "must be a list"),
         ("- {time: 1}", 1, "0: the key 'impulse' is missing"),
-        ("- {time: 1, impulse: [1, 2]}", 1, "0.impulse: 3 numbers"),
+        ("- {time: 1, impulse: [1, 2]}", 1, "0.impulse: must be 3 numbers"),
         (
             "- {time: 1, impulse: [1, 2, 3]}\n"
             "- {time: 1, impulse: [1, 2, 3], duration: -1}",
@@ -156,7 +156,7 @@ def test_limits() -> None:
     for text, message in (
         ("maybe", "'maybe' is not one of"),
         ("l_hip_yaw: [0, 1]\nl_knee: [3, 2]", ":2: l_knee: the lower limit 3 is above"),
-        ("l_knee: [3]", "l_knee: 2 numbers"),
+        ("l_knee: [3]", "l_knee: must be 2 numbers"),
     ):
         with pytest.raises(hs.errors.ModelFileError, match=message):
             limits_of(section_of(text))
@@ -211,11 +211,11 @@ def test_start_of_the_motion(human: hs.Model) -> None:
     ("old", "new", "where", "message"),
     [
         ("follow", "fly", None, "fly: unknown key .*follow, fes_stand"),
-        ("end: 0.1", "end: -1", 3, "follow.end: a number above zero"),
+        ("end: 0.1", "end: -1", 3, "follow.end: must be a number above zero"),
         ("  end: 0.1\n", "", 3, "follow: the key 'end' is missing"),
         ("[[0, 0.88]]", "[[0, 0.88], [0, 1]]", 7, "base_z: the times .* must grow"),
         ("[[0, 0.88]]", "[]", 7, "base_z: a curve wants pairs"),
-        ("[[0, 0.88]]", "[[0, 0.88, 1]]", 7, "base_z.0: 2 numbers"),
+        ("[[0, 0.88]]", "[[0, 0.88, 1]]", 7, "base_z.0: must be 2 numbers"),
         ("[[0, 0.88]]", "[[0, high]]", 7, "base_z.0.1: unknown name 'high'"),
         ("[[0, 0.88]]", "[[0, 1.2]]", 6, "follow.curves: human36 does not reach"),
         ("base_x", "tail", 6, "curves: human36 has no coordinate 'tail'"),
@@ -224,8 +224,13 @@ def test_start_of_the_motion(human: hs.Model) -> None:
         ("contacts: [l_sole", "contacts: [wing", None, "no contact 'wing'"),
         ("    - {contacts: [l_sole, r_sole]}", "    []", None, "times that grow"),
         ("end: 0.1", "end: 0.1\n  frames: [wing]", None, "no frame called 'wing'"),
-        ("end: 0.1", "end: 0.1\n  friction: 0", 4, "friction: a number above zero"),
-        ("end: 0.1", "end: 0.1\n  period: 0", 4, "period: a number above zero"),
+        (
+            "end: 0.1",
+            "end: 0.1\n  friction: 0",
+            4,
+            "friction: must be a number above zero",
+        ),
+        ("end: 0.1", "end: 0.1\n  period: 0", 4, "period: must be a number above zero"),
     ],
 )
 def test_bad_follow(
@@ -259,7 +264,11 @@ def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) 
     ("text", "actuation", "message"),
     [
         ("bip: {}", None, "'motion' is missing"),
-        ("bip: {motion: dance}", None, "bip.motion: step, stand or a .traj3 file"),
+        (
+            "bip: {motion: dance}",
+            None,
+            "bip.motion: must be step, stand or a .traj3 file",
+        ),
         ("bip: {motion: no.traj3}", None, "bip.motion: no.traj3: cannot read the file"),
         ("bip: {motion: step, step: {length: 2}}", None, "bip: the legs are too short"),
         ("bip: {motion: step, step: {lift: -1}}", None, "bip.step: lift of a step"),

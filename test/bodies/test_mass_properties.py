@@ -114,7 +114,7 @@ def inverted() -> trimesh.Trimesh:
         (lambda: of_sphere(-1.0, 0.1), "mass must be positive, not -1.0"),
         (lambda: of_sphere(1.0, 0.0), "radius must be positive"),
         (lambda: of_sphere(np.nan, 0.1), "mass must be positive"),
-        (lambda: of_box(1.0, (1.0, 2.0)), "the size: 3 finite"),
+        (lambda: of_box(1.0, (1.0, 2.0)), "the size: must be 3 finite"),
         (lambda: of_cylinder(1.0, 0.1, -0.2), "length must be positive"),
         (lambda: of_particles([1.0, -1.0], np.eye(3)[:2]), "particle 1 has a negative"),
         (lambda: of_particles([0.0, 0.0], np.eye(3)[:2]), "have no mass"),
@@ -126,7 +126,7 @@ def inverted() -> trimesh.Trimesh:
         ),
         (
             lambda: MassProperties(1.0, np.zeros(3), np.ones((2, 2))),
-            "the inertia: 3 x 3",
+            "the inertia: must be 3 x 3",
         ),
         (
             lambda: MassProperties(1.0, np.zeros(3), np.triu(np.ones((3, 3)))),

@@ -279,9 +279,9 @@ def test_what_is_refused(change: dict[str, object], words: str) -> None:
 def test_states_are_checked() -> None:
     """Shapes, numbers, rotations; a scene without bodies."""
     bodies = RigidBodies([of_sphere(1.0, 0.1)] * 2)
-    with pytest.raises(BodyError, match="positions: 2 x 3 finite"):
+    with pytest.raises(BodyError, match="positions: must be 2 x 3 finite"):
         bodies.state(np.zeros((1, 3)))
-    with pytest.raises(BodyError, match="spins: finite numbers"):
+    with pytest.raises(BodyError, match="spins: must be finite numbers"):
         bodies.state(np.zeros((2, 3)), spins=np.full((2, 3), np.nan))
     mirrored = np.stack([np.eye(3), np.diag([1.0, 1.0, -1.0])])
     with pytest.raises(BodyError, match="body 1 is no rotation"):

@@ -150,13 +150,13 @@ def test_scenes_take_them(form: Callable[[np.ndarray], object]) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 2.0, 3.0j], "thing: real numbers are wanted, not complex ones"),
-        ([1.0, 2.0], r"thing: 3 finite numbers are wanted, not \(2,\)"),
-        ([1.0, 2.0, np.nan], "thing: finite numbers are wanted, not nan"),
-        ([1.0, 2.0, "far"], "thing: numbers are wanted, not"),
-        ([[1.0], [2.0, 3.0]], "thing: numbers are wanted, not"),
+        ([1.0, 2.0, 3.0j], "thing: must be real numbers, not complex ones"),
+        ([1.0, 2.0], r"thing: must be 3 finite numbers, not \(2,\)"),
+        ([1.0, 2.0, np.nan], "thing: must be finite numbers, not nan"),
+        ([1.0, 2.0, "far"], "thing: must be numbers, not"),
+        ([[1.0], [2.0, 3.0]], "thing: must be numbers, not"),
         (None, "thing: "),
-        ([1.0, 2.0, 10**400], "thing: numbers are wanted, not"),
+        ([1.0, 2.0, 10**400], "thing: must be numbers, not"),
     ],
 )
 def test_what_is_refused(values: object, message: str) -> None:

@@ -10,10 +10,9 @@ voxel; in space they are round, of the radius
 since the map reaches the centre of the first voxel outside, half a voxel beyond the
 surface. (With D / unit alone two balls of 20 voxels touch 1.6 voxels too early.)
 
-The medial axis of a volume: balls that no other ball of its distance map holds.
-
-Perez (1994, 5.5): of a chamfer map with a mask of 3 x 3 x 3, voxel M is on the axis
-where :math:`D(P) - D(M) < d(M, P)` for every neighbour P. The union of its balls is the
+*Medial axis*: the balls that no other ball of the distance map holds. Perez (1994,
+5.5): of a chamfer map with a mask of 3 x 3 x 3, voxel M is on the axis where
+:math:`D(P) - D(M) < d(M, P)` for every neighbour P. The union of its balls is the
 volume itself.
 
 The same rule on an exact map keeps nearly every voxel. There the balls are kept that
@@ -22,12 +21,10 @@ own a voxel of their power diagram, the upper envelope of :math:`D^2(P) - |x - P
 Euclidean distance transformation and discrete medial axis", 2007): a subset of the
 medial axis that still rebuilds the volume exactly.
 
-Balls that touch the mesh they came from, in place of the voxels' surface.
-
-The centres of a coarse grid's medial axis are good; its radii are uncertain by half a
-voxel, and bones of such balls catch on each other's steps. With the distance to the
-mesh as radius neighbouring balls differ by little: the surface is smooth to some
-hundredths of a millimetre.
+*Balls that touch the mesh*, in place of the voxels' surface. The centres of a coarse
+grid's medial axis are good; its radii are uncertain by half a voxel, and bones of such
+balls catch on each other's steps. With the distance to the mesh as radius neighbouring
+balls differ by little: the surface is smooth to some hundredths of a millimetre.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ The medial axis is not the least cover: a ball may lie in the union of others. P
 (1994, 5.7 and 9) proposes to leave such balls out; an octree with balls around its
 cubes (5.3) is the plain cover to compare with.
 
-Compiled choice of balls that still cover a volume, and distances to unions. How far a
-ball model is from the mesh it stands for.
+Also compiled: distances to unions of balls, and of a ball model to its mesh.
 """
 
 from __future__ import annotations

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distance maps: of every voxel inside, how far the outside is.
+"""Distance maps: from every voxel inside to the outside.
 
 Chamfer maps (Perez 1994, 5.4 and 5.5) take the length of the shortest path over
 neighbours, each at an integer weight, by two scans. The exact map has squared Euclidean
 distances, which are integers, too. A distance reaches the *centre* of the first voxel
 outside, half a voxel beyond the surface.
 
-Compiled scans of chamfer maps: forth and back, on a grid with a margin.
+*Chamfer scans*, forth and back. Grids are flat, so that a neighbour is one offset away;
+the margin is as wide as the mask reaches, and is not scanned.
 
-Grids are flat, so that a neighbour is one offset away; the margin is as wide as the
-mask reaches, and is not scanned.
-
-Compiled envelopes of parabolas: exact squared Euclidean distances on grids.
-
-Along one axis ``min_p f(p) + (q - p)^2`` is the lower envelope of parabolas, found in
-one scan (Meijster and others, 2000; Felzenszwalb and Huttenlocher, 2012). Axis after
-axis it is the squared distance map, where f is 0 outside and far inside; and where f is
-minus a squared radius it is the power diagram of the balls (Coeurjolly and Montanvert,
-2007). All numbers are integers: there is no rounding.
+*Exact squared Euclidean distances* by envelopes of parabolas. Along one axis ``min_p
+f(p) + (q - p)^2`` is the lower envelope of parabolas, found in one scan (Meijster and
+others, 2000; Felzenszwalb and Huttenlocher, 2012). Axis after axis it is the squared
+distance map, where f is 0 outside and far inside; and where f is minus a squared radius
+it is the power diagram of the balls (Coeurjolly and Montanvert, 2007). All numbers are
+integers: there is no rounding.
 """
 
 from __future__ import annotations

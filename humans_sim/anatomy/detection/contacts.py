@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts of ball models: which balls meet, how deep, where, in which direction.
+"""Contacts of ball models: pairs of balls that meet, their depth, place and normal.
 
 Two balls meet where :math:`K = |C_i C_j| - r_i - r_j < 0`; the depth is -K, the normal
 their centre line (Perez 1994, E3). Three searches find the same set:
@@ -9,8 +9,6 @@ their centre line (Perez 1994, E3). Three searches find the same set:
 - ``bitfield``: its fast algorithm, projections on three axes as fields of bits;
 - ``tree``: balls around balls, in the bones' own frames, so that nothing is built anew
   when bones move.
-
-Compiled searches for balls of different bodies that meet.
 
 Every search tests a pair by the same expression, so all of them find the same pairs.
 """

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of balls that are near: the search is renewed only where bones have moved.
+"""Neighbour list: pairs of balls that are near, renewed where bones have moved.
 
 An integrator asks for contacts thousands of times while bones hardly move. Pairs with
 gaps up to a margin are kept; as long as no two bones have together moved by more than
 the margin, every contact is among them (Verlet's list).
-
-Compiled test of a list of pairs of balls.
 """
 
 from __future__ import annotations
@@ -135,7 +133,7 @@ class PairList:
         self.searches = 0
 
     def contacts(self, poses: Poses) -> Contacts:
-        """What :meth:`ContactDetector.detect` finds, in the same order.
+        """The contacts of :meth:`ContactDetector.detect`, in the same order.
 
         Raises:
             AnatomyError: poses do not fit, or are not finite.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves bones: contact forces, percussions, ligaments, and their equations."""
+"""Mechanics of bones: contact forces, percussions, ligaments, and their equations."""

@@ -38,7 +38,7 @@ _TINY = 1e-30
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What an integration gave.
+    """The result of an integration.
 
     Attributes:
         t: times of the accepted steps (k + 1,) [s].

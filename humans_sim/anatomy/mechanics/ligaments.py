@@ -8,11 +8,9 @@ with the elongation :math:`e = l - s_l` and its limit :math:`E = l_{max} - s_l`,
 .. math:: T = \frac{k\,e}{1 - (e/E)^2}, \qquad V = -\frac{k E^2}{2} \ln(1 - (e/E)^2):
 
 of stiffness k where it begins to pull, without bound towards the greatest length. From
-98 % of E on the curve goes on along its tangent, so that an integrator's trial beyond
+98 % of E on the curve continues along its tangent, so that an integrator's trial beyond
 the limit finds a finite force. A taut ligament may be damped along itself; the sum of
 both never pushes.
-
-Compiled sums of the pulls of ligaments.
 """
 
 from __future__ import annotations

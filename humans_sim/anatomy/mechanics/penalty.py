@@ -13,13 +13,10 @@ slows every free bone: forces and couples of :math:`\nu` times its momenta.
 Departure: a dry friction has no direction at rest, which no explicit integrator passes;
 below a small speed it is proportional to the speed.
 
-Compiled sums of penalty forces over contacts.
-
-Percussions: how velocities of two bones jump when they collide without friction.
-
-Perez (1994, 6.4.1): :math:`m \Delta v = P` and :math:`\Delta \sigma = GC \wedge P`,
-closed by Newton's restitution :math:`v_n^1 = -e\, v_n^0` (E10 lacks the sign).
-Percussions with friction, and several at once, are the contact problem of
+*Percussions*: velocities of two bones that collide without friction jump. Perez (1994,
+6.4.1): :math:`m \Delta v = P` and :math:`\Delta \sigma = GC \wedge P`, closed by
+Newton's restitution :math:`v_n^1 = -e\, v_n^0` (E10 lacks the sign). Percussions with
+friction, and several at once, are the contact problem of
 :mod:`humans_sim.contact.problem.impact`.
 """
 

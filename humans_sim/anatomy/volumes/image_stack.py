@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks of images: slices of one size at known places.
+"""Stacks of images: slices of one size at known places, and their files.
 
-Stacks from files: arrays, folders of pictures, pages of TIFF.
+Files are arrays, folders of pictures, pages of TIFF, and the medical NIfTI images and
+DICOM series.
 
-Medical files are those of :mod:`humans_sim.anatomy.volumes.image_stack`.
-
-Stacks from medical files: NIfTI images and DICOM series.
-
-Both say where their slices lie. Columns, rows and slices of the stack form a
+Medical ones say where their slices lie. Columns, rows and slices of the stack form a
 right-handed system, as those of the files do, so that no bone is mirrored.
 """
 
@@ -291,7 +288,7 @@ def _read_slice(pydicom: Any, path: Path, number: int, size: int) -> _Slice:
         shift = float(getattr(item, "RescaleIntercept", 0.0))
         values = (item.pixel_array * slope + shift).astype(np.float32)
         if values.ndim != 2:
-            raise ValueError(f"pixels {values.shape}: one grey slice a file is wanted")
+            raise ValueError(f"pixels {values.shape}: a file must be one grey slice")
         pixel = np.array(item.PixelSpacing, dtype=float).reshape(2) * 1e-3
         series = str(getattr(item, "SeriesInstanceUID", ""))
     except HumansError:
@@ -317,7 +314,7 @@ def _check_alike(first: _Slice, other: _Slice) -> None:
     if different:
         raise ImageStackError(
             f"{other.path.name} differs from {first.path.name} in its "
-            f"{', '.join(different)}: one series of slices is wanted"
+            f"{', '.join(different)}: slices must be of one series"
         )
 
 
@@ -411,8 +408,8 @@ def _read_pictures(
         files[number] = entry
     if len(files) < 2:
         raise ImageStackError(
-            f"{folder.name}: a folder of numbered pictures ({', '.join(PICTURES)}) is "
-            "wanted"
+            f"{folder.name}: must be a folder of numbered pictures "
+            f"({', '.join(PICTURES)})"
         )
     numbers = sorted(files)
     span = range(numbers[0], numbers[-1] + 1)
@@ -431,7 +428,7 @@ def _read_pictures(
         if len(pages) > 1 or (planes and plane.shape != planes[0].shape):
             raise ImageStackError(
                 f"{files[number].name}: it has {len(pages)} pages of {plane.shape} "
-                "pixels; one page a file, all of one size, is wanted"
+                "pixels; a file must have one page, and all one size"
             )
         pixels += plane.size
         planes.append(plane)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes of users made into closed surfaces of one bone, and what was done to them.
+"""Repair of users' meshes: closed surfaces of one bone, and a report of the changes.
 
 Scans come open, inside out, in millimetres and with crumbs around the bone. What can be
 put right without guessing at the bone's shape is put right and reported; the rest is
 refused.
 
-Bones out of robot descriptions: the collision mesh of a link of a URDF.
+A bone may also be the collision mesh of a link of a URDF.
 """
 
 from __future__ import annotations
@@ -296,10 +296,10 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     urdf = Path(urdf)
     text = read_bytes(urdf, ModelFileError, _LARGEST).decode("utf-8", "replace")
     root = parse_xml(text, urdf)
-    found = [one for one in root.iter("link") if one.get("name") == link]
-    if len(found) != 1:
+    links = [one for one in root.iter("link") if one.get("name") == link]
+    if len(links) != 1:
         raise ModelFileError(f"no link or several are called '{link[:80]}'", urdf)
-    meshes = found[0].findall("collision/geometry/mesh")
+    meshes = links[0].findall("collision/geometry/mesh")
     if len(meshes) != 1:
         raise ModelFileError(
             f"the link '{link[:80]}' has {len(meshes)} collision meshes, not one", urdf

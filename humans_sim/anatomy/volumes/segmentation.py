@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Bones in grey levels: two thresholds, connected parts, edges.
+r"""Segmentation of bones in grey levels: two thresholds, connected parts, edges.
 
 Perez (1994, 4.3): a high threshold seeds the bones and a low one bounds their growth.
 Bones that touch come out as one part. Nothing here splits them: a part with a neck is
 reported as probably several bones, for somebody who knows anatomy to decide.
 
-Which contours of neighbouring slices belong to one bone.
+*Contours of neighbouring slices* that belong to one bone: Perez (1994, 4.3) after
+Miguet: each contour is replaced by its best-fit ellipse, which is projected on the next
+slice. A contour continues the one whose ellipse it meets. The rule is ambiguous where
+contours lie close together or slices far apart; it is then reported, with the
+candidates, and the nearest one is taken.
 
-Perez (1994, 4.3) after Miguet: each contour is replaced by its best-fit ellipse, which
-is projected on the next slice. A contour continues the one whose ellipse it meets. The
-rule is ambiguous where contours lie close together or slices far apart; it is then
-reported, with the candidates, and the nearest one is taken.
-
-Isotropic volumes from filled contours of slices, by cubic splines.
-
-Perez (1994, 5.3 and annex 10.1): the indicator of the slices is a density F, a tensor
-product of cubic B-splines, which interpolates along z and smooths in the slices; the
-bone is where F is above one half. Its basis on [0, 1]
+*Isotropic volumes* from filled contours, by cubic splines. Perez (1994, 5.3 and annex
+10.1): the indicator of the slices is a density F, a tensor product of cubic B-splines,
+which interpolates along z and smooths in the slices; the bone is where F is above one
+half. Its basis on [0, 1]
 
 .. math:: B(t) = t^3 - 4 (t - \tfrac14)_+^3 + 6 (t - \tfrac12)_+^3
    - 4 (t - \tfrac34)_+^3
@@ -70,7 +68,7 @@ class Segmentation:
 
 
 def hysteresis(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """What is above a low threshold and connected to something above a high one.
+    """Voxels above a low threshold and connected to one above a high one.
 
     Args:
         values: grey levels, of two or three axes.

@@ -4,8 +4,8 @@
 Voxel (i, j, k) has its centre at ``origin + spacing (i, j, k)``. The border of the
 array is always outside, so that distances to the outside exist for every voxel inside.
 
-Volumes of shapes given by a formula. Volumes of closed meshes. Compiled scan of
-triangle meshes along columns of voxels.
+Volumes are made of shapes given by a formula and of closed meshes (a compiled scan of
+triangles along columns of voxels).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Volume:
 
     @property
     def size(self) -> float:
-        """What the bone takes up [m^3]."""
+        """The volume of the bone [m^3]."""
         return self.count * self.spacing**3
 
     def indices(self) -> np.ndarray:

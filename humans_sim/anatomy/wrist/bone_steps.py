@@ -15,11 +15,10 @@ sequence of quadratic programs. Each step is shortened until it lowers the energ
 the work of friction, plus overlaps times a force above those of the contacts (the
 exact penalty function, which is least at the solution itself).
 
-Contact rows of one of Newton's steps.
-
-Of thousands of pairs that are near, few carry force. Rows are taken in as the motion
-that the others allow violates them, a few for each pair of bones at a time, until no
-pair is violated: the answer is that of all pairs.
+*Contact rows* of one of Newton's steps. Of thousands of pairs that are near, few carry
+force. Rows are taken in as the motion that the others allow violates them, a few for
+each pair of bones at a time, until no pair is violated: the answer is that of all
+pairs.
 """
 
 from __future__ import annotations
@@ -261,7 +260,7 @@ class StepNumbers:
 
 @dataclass
 class StepRecord:
-    """What a step found.
+    """The result of a step.
 
     Attributes:
         contacts: pairs of balls near each other, as they were at its beginning.

@@ -11,15 +11,12 @@ the smooth ramp of :class:`~humans_sim.anatomy.wrist.hand_motion.HandMotion`; th
 tolerance is in units of a millimetre, of a turn by which a point 2 cm off moves as far,
 and of a decimetre a second.
 
-Compiled passages between states of free bones and their motion.
+*State* of the free bones. A row has the place (3), the quaternion (x, y, z, w) of any
+size (4), the velocity (3) and the angular momentum over the mass (3), each in its unit.
 
-A row of a state has the place (3), the quaternion (x, y, z, w) of any size (4), the
-velocity (3) and the angular momentum over the mass (3), each in its unit.
-
-A wrist without inertia: its bones rest where their potential is least.
-
-Perez (1994, 6.3) describes it and did not run it: the hand is turned by little, then
-the free bones descend to the nearest minimum of
+*Without inertia*: bones rest where their potential is least. Perez (1994, 6.3)
+describes it and did not run it: the hand is turned by little, then the free bones
+descend to the nearest minimum of
 
 .. math:: V = V_C + V_l = \sum \tfrac12 K \max(0, r_i + r_j - |C_i - C_j|)^2 + V_l,
 
@@ -366,7 +363,7 @@ class WristPotential:
         first, _ = self.value(start, np.zeros(self.size))
         potentials, left = [first], most
         for _ in range(_ROUNDS):
-            found = minimize(
+            minimum = minimize(
                 lambda u, begin=start: self.value(begin, u),
                 np.zeros(self.size),
                 jac=True,
@@ -382,7 +379,7 @@ class WristPotential:
                     "gtol": _SHIFT_UNIT * 0.1 * _REST,
                 },
             )
-            start, left = self.moved(start, found.x), left - found.nfev
+            start, left = self.moved(start, minimum.x), left - minimum.nfev
             force = self._unbalanced(start)
             if force < _REST or left <= 0:
                 break

@@ -14,12 +14,9 @@ at rest, and neither is the energy.
 Derivatives by w hold the derivative of the exponential, so that they are those of
 :math:`\Phi` itself: a search along Newton's steps looks at the same function.
 
-Compiled sums over ligaments and pairs of balls in a step of bones.
-
-Pairs of balls that are near each other at the beginning of a step.
-
-Their gaps are measured along their normals of the beginning: never above the true gap
-of two balls, so that balls which obey them do not overlap at the end.
+*Pairs of balls* near each other at the beginning of a step. Their gaps are measured
+along their normals of the beginning: never above the true gap of two balls, so that
+balls which obey them do not overlap at the end.
 """
 
 from __future__ import annotations
@@ -199,7 +196,7 @@ def rows_through(factor, rows):
 
 @kernel
 def moved_by(factor, half, impulses):
-    """What impulses of rows add to the velocities: L^-T Y f."""
+    """Velocities that impulses of rows add: L^-T Y f."""
     n, m = half.shape
     change = np.zeros(n)
     for k in range(n):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A wrist: bones with their roles, and the ligaments between them.
 
-Mass and inertia of bones: from their voxels, their balls or their mesh.
+Mass and inertia of the bones come from their voxels, their balls or their mesh.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrists from YAML files: roles of bones, their shapes or meshes, their ligaments.
 
-A bone of a file has a ``mesh`` (a file beside it) or ``parts`` (shapes of
-:mod:`~humans_sim.anatomy.wrist.wrist_files`, for synthetic ones). Attachments of
-ligaments are given at rest, near the bones' surfaces, and put onto them.
+A bone of a file has a ``mesh`` (a file beside it) or ``parts`` (shapes, for synthetic
+ones). Attachments of ligaments are given at rest, near the bones' surfaces, and put
+onto them.
 
-Shapes of synthetic bones: rounded parts that grow together, cut where bones meet.
-
-A part is a function of space, about the distance to its surface and negative inside. A
-bone is the smooth union of its parts less its grooves. Where two bones would meet, one
-cups the other (it ends a gap before the other's surface, as the lunate does around the
-head of the capitate), or both end half a gap before the surface halfway between them:
-joint faces that fit each other, and bones that never overlap.
+*Shapes* are rounded parts that grow together, cut where bones meet. A part is a
+function of space, about the distance to its surface and negative inside. A bone is the
+smooth union of its parts less its grooves. Where two bones would meet, one cups the
+other (it ends a gap before the other's surface, as the lunate does around the head of
+the capitate), or both end half a gap before the surface halfway between them: joint
+faces that fit each other, and bones that never overlap.
 """
 
 from __future__ import annotations
@@ -362,7 +361,7 @@ def _part(value: YamlValue, unit: float) -> Part:
     values = value.mapping()
     kinds = [k for k in ("cone", "ball", "ellipsoid", "box") if k in values]
     if len(kinds) != 1:
-        raise value.error("one of cone, ball, ellipsoid and box is wanted")
+        raise value.error("one of cone, ball, ellipsoid and box must be given")
     if kinds[0] == "cone":
         fields = value.fields(("cone", "from", "to"))
         start, end = unit * fields["from"].vector(3), unit * fields["to"].vector(3)
@@ -388,7 +387,7 @@ def _part(value: YamlValue, unit: float) -> Part:
 def _positive(value: YamlValue, count: int) -> np.ndarray:
     numbers = value.vector(count)
     if not (numbers > 0).all():
-        raise value.error("numbers above zero are wanted")
+        raise value.error("must be numbers above zero")
     return numbers
 
 
@@ -400,17 +399,17 @@ def _ligaments(
         fields = entry.fields(("bones", "points"), (*_LAW, "number"))
         ends = [_bone_number(word, bones) for word in fields["bones"]]
         if len(ends) != 2:
-            raise fields["bones"].error(f"two bones are wanted, not {len(ends)}")
+            raise fields["bones"].error(f"must be two bones, not {len(ends)}")
         spots = fields["points"].items()
         if len(spots) != 2:
-            raise fields["points"].error(f"two points are wanted, not {len(spots)}")
+            raise fields["points"].error(f"must be two points, not {len(spots)}")
         points = [
             _attached(spot, bones[end], unit)
             for spot, end in zip(spots, ends, strict=True)
         ]
         law = {k: fields[k].number() if k in fields else v for k, v in _LAW.items()}
         if not law["strain"] > -0.5:
-            raise fields["strain"].error("a strain above -0.5 is wanted")
+            raise fields["strain"].error("must be a strain above -0.5")
         number = int(fields["number"].number()) if "number" in fields else 0
         with located_errors(entry):
             ligament = tie(

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrist moved by its metacarpals, and what happened to its bones.
+"""The run of a wrist moved by its metacarpals, and the joints between its bones.
 
-Joints of a wrist: bones that are neighbours at rest, and the gaps between them.
-
-Bones that travel with the hand are not dislocated, and bones that lose their neighbours
-are, however little they travel: the gaps tell it.
+A joint is two bones that are neighbours at rest, with the gap between them. Bones that
+travel with the hand are not dislocated, and bones that lose their neighbours are,
+however little they travel: the gaps tell it.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class WristRun:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What it is, as runs of other systems say it."""
+        """Its description, as of runs of other systems."""
         return {
             "system": self.wrist.title,
             "wrist": self.motion.kind,

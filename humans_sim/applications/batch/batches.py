@@ -81,7 +81,7 @@ def plan_batch(
         _check_convention(model, settings)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
-        raise ParameterError(f"{output} is a file: a folder is wanted for the results")
+        raise ParameterError(f"{output} is a file: results must go to a folder")
     given = [Path(source).expanduser() for source in sources]
     trials = _trials(given, output, settings)
     jobs = [
@@ -200,7 +200,7 @@ def _named(
 
 
 def _result_name(place: Path) -> str:
-    """What the names of a trial's results end with, with the folders above."""
+    """The end of the names of a trial's results, with the folders above."""
     numbered = _NUMBER.fullmatch(place.stem)
     stem = numbered.group(1) if numbered else place.stem
     return (place.parent / stem).as_posix()

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch has done, kept in its output folder, so that it can resume.
+"""The record of a batch in its output folder, by which it resumes.
 
 The folder ``.humans-sim`` in there holds a record of each trial that is done, written
 whole after everything else of that trial: it is what makes the trial done. The journal
 has a line for each doing. Locks are those of the system: they end with the process that
 holds them, however it ends.
 
-Tasks of a batch: recordings to reconstruct, runs of a sweep.
-
-A task is done when its record is written, after everything else of it; what a kill
-interrupts has none and is done again.
+*Tasks* are recordings to reconstruct or runs of a sweep. A task is done when its record
+is written, after everything else of it; what a kill interrupts has none and is done
+again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of tasks: each done once, on processes or a cluster, resumed after a kill.
 
-Who does the tasks of a batch: processes of this machine, or a dask cluster.
-
-Processes are started anew (spawn), use one thread each and do one task at a time. One
-that dies, whatever kills it, fails the task it had and is replaced; all of them end
-with the process that started them.
+Tasks are done by processes of this machine, or by a dask cluster. Processes are started
+anew (spawn), use one thread each and do one task at a time. One that dies, whatever
+kills it, fails the task it had and is replaced; all of them end with the process that
+started them.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class ClusterError(HumansError, ConnectionError):
 
 
 class _Finished(NamedTuple):
-    """What a worker sends at the end of a task."""
+    """The message of a worker at the end of a task."""
 
     outcome: Any
 
@@ -308,7 +307,7 @@ def run_tasks(
         ParameterError: the number of workers is negative.
     """
     if workers is not None and workers < 0:
-        raise ParameterError(f"0 workers or more are wanted, not {workers}")
+        raise ParameterError(f"workers must be 0 or more, not {workers}")
     if not tasks:
         return
     ledger = Ledger(tasks[0].output)
@@ -345,7 +344,7 @@ def _doing(
 
 
 def _before(task: Task, ledger: Ledger) -> Any | None:
-    """What is known of a task without doing it."""
+    """The outcome of a task that need not be done."""
     try:
         return task.previous(ledger)
     except HumansError as error:

@@ -60,7 +60,7 @@ METRICS = (
 
 
 def run_row(run: Run, failure: HumansError | None) -> dict[str, Any]:
-    """What a run was; numbers that it cannot give are None.
+    """The row of a run; numbers that it cannot give are None.
 
     Args:
         run: to its end, or to what stopped it.
@@ -85,7 +85,7 @@ def empty_row(outcome: str, message: str) -> dict[str, Any]:
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, without breaks."""
+    """The message of an error, without breaks."""
     return " ".join(str(error).split())
 
 
@@ -95,7 +95,7 @@ def _walk(run: Run, row: dict[str, Any]) -> dict[str, Any]:
     except HumansError as error:
         return {"message": row["message"] or one_line(error)}
     summary, incidents = WalkSummary.of_motion(motion), motion_incidents(motion)
-    told = _told(incidents)
+    reported = _told(incidents)
     numbers = {
         "fall_time": _number(summary.fall_time),
         "steps": len(summary.steps),
@@ -106,12 +106,12 @@ def _walk(run: Run, row: dict[str, Any]) -> dict[str, Any]:
         "slip_mm": _number(1e3 * summary.largest_slip),
         "cost_of_transport": _number(summary.cost_of_transport),
         "largest_tilt_deg": _number(math.degrees(summary.largest_tilt)),
-        "joint": next((i.joint for i in told if i.joint), ""),
+        "joint": next((i.joint for i in reported if i.joint), ""),
     }
     if summary.fallen:
         numbers["outcome"] = FELL
-    if told and not row["message"]:
-        numbers["message"] = "; ".join(incident.text for incident in told)
+    if reported and not row["message"]:
+        numbers["message"] = "; ".join(incident.text for incident in reported)
     return numbers
 
 

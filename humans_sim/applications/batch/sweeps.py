@@ -6,12 +6,11 @@ The machinery is that of the batches of recordings,
 a sweep that was killed resumes, and one that grows does what is new. The name of a run
 comes from its values and its seed: more values or seeds keep what is done.
 
-What a seed changes: things that an experimenter cannot hold.
-
-The joints at the start, each by up to :data:`JOINTS`; the friction of the floor, by up
-to a share of :data:`FRICTION` unless friction is varied; and, where a sweep pushes, the
-direction and the time of the push. One seed changes the same things by the same numbers
-whatever else is varied: runs of one seed can be compared pairwise.
+*Seeds* change what an experimenter cannot hold. the joints at the start, each by up to
+:data:`JOINTS`; the friction of the floor, by up to a share of :data:`FRICTION` unless
+friction is varied; and, where a sweep pushes, the direction and the time of the push.
+One seed changes the same things by the same numbers whatever else is varied: runs of
+one seed can be compared pairwise.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ PUSH_SPAN = (0.3, 0.7)
 
 @dataclass(frozen=True)
 class Chance:
-    """What a seed draws.
+    """The draws of a seed.
 
     Attributes:
         friction: relative change, of [-1, 1].
@@ -229,7 +228,7 @@ class SweptRun:
         return outcome
 
     def previous(self, ledger: Ledger) -> RunOutcome | None:
-        """What an earlier sweep made of it, if that still holds."""
+        """The outcome of an earlier sweep, if that still holds."""
         stored = ledger.read(self.name)
         if not fits(stored, _RECORD):
             return None
@@ -283,7 +282,7 @@ class SweptRun:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What became of a run; all of it goes into its record.
+    """The outcome of a run; all of it goes into its record.
 
     Attributes:
         name: of the run.
@@ -400,12 +399,12 @@ def table_rows(
     Raises:
         ParameterError: a run has no outcome.
     """
-    found = {outcome.name: outcome for outcome in outcomes}
-    missing = [run.label for run in runs if run.name not in found]
+    by_name = {outcome.name: outcome for outcome in outcomes}
+    missing = [run.label for run in runs if run.name not in by_name]
     if missing:
         raise ParameterError(f"{len(missing)} runs are not done, first {missing[0]}")
     return [
-        {**dict(run.values), "seed": run.seed, **found[run.name].row} for run in runs
+        {**dict(run.values), "seed": run.seed, **by_name[run.name].row} for run in runs
     ]
 
 

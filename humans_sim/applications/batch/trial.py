@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording of a batch: read it, reconstruct it, write what was found.
+"""One recording of a batch: read, reconstructed, written.
 
-How the recordings of a batch are read, reconstructed and written.
+Also the settings by which the recordings of a batch are treated.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ class TrialSettings:
 
     @property
     def reading(self) -> ReadOptions:
-        """What the files leave open."""
+        """Options that the files leave open."""
         return ReadOptions(self.up, self.units, self.rate)
 
     def steps(self) -> PipelineSettings:
-        """What is done to the markers before.
+        """Steps of the markers before the search.
 
         Raises:
             HumansError: a file of settings is wrong.
@@ -159,7 +159,7 @@ class TrialSettings:
         return chosen
 
     def identity(self) -> dict[str, Any]:
-        """What distinguishes these settings from others; files by their content."""
+        """Data that distinguish these settings from others; files by their content."""
         identity = asdict(self)
         correspondence = self.steps().correspondence
         for key, path in (
@@ -263,7 +263,7 @@ class Job:
         return run_job(self, watch)
 
     def previous(self, ledger: Ledger) -> Outcome | None:
-        """What an earlier batch made of it, if that still holds."""
+        """The outcome of an earlier batch, if that still holds."""
         return previous_outcome(self, ledger, self.fingerprint())
 
     def failure(self, message: str, detail: str = "") -> Outcome:
@@ -273,7 +273,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a trial; all of it goes into its record.
+    """The outcome of a trial; all of it goes into its record.
 
     Attributes:
         name: of the trial.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep varies: keys of a scenario with the values they take.
+"""Variations of a sweep: keys of a scenario with the values they take.
 
 ``friction=0.2:1.0:9`` is nine values evenly from 0.2 to 1.0, ends included;
 ``method=event_driven,time_stepping`` is a list of words or numbers. Keys are those of
@@ -126,7 +126,7 @@ def check_variations(variations: Sequence[Variation], seeds: int) -> int:
         ParameterError: what is wrong.
     """
     if seeds < 0:
-        raise ParameterError(f"0 seeds or more are wanted, not {seeds}")
+        raise ParameterError(f"seeds must be 0 or more, not {seeds}")
     keys = [variation.key for variation in variations]
     for key in keys:
         if keys.count(key) > 1:

@@ -89,7 +89,7 @@ def emulate(
         finally:
             with uninterrupted():
                 stack.close()
-    say(f"{boards.heard} commands heard, {boards.lost} bytes were none")
+    say(f"{boards.heard} commands heard, {boards.lost} bytes were invalid")
     result(commands=boards.heard, stray_bytes=boards.lost)
     if body is not None:
         _end(body, record)
@@ -145,7 +145,7 @@ def _pose(
     boards: Emulator,
     body: SimulatedRobot | None,
 ) -> Callable[[], np.ndarray]:
-    """What gives the configuration to show."""
+    """The function that gives the configuration to show."""
     if body is not None:
         return lambda: body.q
     # The boards' angles have their trims in them.

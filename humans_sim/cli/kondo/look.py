@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim kondo ports`` and ``info``: what there is; nothing moves.
+"""``humans-sim kondo ports``, ``info`` and ``trim``: state and trims of the boards.
 
-``humans-sim kondo trim``: the small corrections that the boards keep.
+Nothing moves by the first two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim kondo play`` and ``save``: motions of files and of the boards.
+"""``humans-sim kondo play``, ``save`` and ``record``: motions of files and boards.
 
-``humans-sim kondo record``: a motion taught by hand.
+A recorded motion is taught by hand.
 """
 
 from __future__ import annotations

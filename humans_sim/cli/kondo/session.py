@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of ``humans-sim kondo`` share: options, Ctrl-C, the last words."""
+"""Common parts of ``humans-sim kondo``: options, Ctrl-C, the last words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ steps of more than two periods, and the motion is not the one that was asked for
 
 
 class Then(StrEnum):
-    """What becomes of servos that were stopped."""
+    """The state of servos after a stop."""
 
     FREE = "free"
     HOLD = "hold"
@@ -167,7 +167,7 @@ def finish(robot: KondoRobot, free: bool) -> None:
 
 
 def memory_of(boards: Boards) -> Rcb1Memory:
-    """What boards keep.
+    """The memory of boards.
 
     Raises:
         HumansError: these keep nothing that we could read.

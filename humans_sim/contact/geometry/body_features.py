@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What of a body touches beside its feet: points and balls on all of its links.
+r"""Contact features of a body beside its feet: points and balls on all of its links.
 
 They stand for the collision geometry of the model's URDF
 (:mod:`~humans_sim.models.collision_shapes`). The shapes that one joint carries count as
 one convex body: a plane touches nothing else of them. Its corners, and balls inside
-where it is round, are chosen by :mod:`~humans_sim.contact.geometry.body_features`.
+where it is round, are chosen by :func:`cover`.
 
-What the body stands out of them by is shared: balls and points are made larger by half
-of it. The rest, :attr:`BodyFeatures.left_out`, is at most :data:`SHARE` of the model's
-height for every link but the feet, and zero for boxes, balls and capsules alone.
+The distance by which the body stands out of them is shared: balls and points are made
+larger by half of it. The rest, :attr:`BodyFeatures.left_out`, is at most :data:`SHARE`
+of the model's height for every link but the feet, and zero for boxes, balls and
+capsules alone.
 
 Feet touch with the corners or balls of their soles as they always did. Their shapes add
 only what lies clearly above the sole.
 
-A few balls in place of a convex body: what touches the ground is nearly the same.
-
-A convex body is known by its support function :math:`h(d)`, how far it goes along each
-direction. Balls (centres c, radii r; points are balls of radius zero) inside it go
-:math:`h_b(d) = \max_i (c_i \cdot d + r_i) \le h(d)`. :func:`cover` chooses balls so
-that :math:`h - h_b` is below a tolerance everywhere: then a plane that the balls touch
-cuts off no more than that of the body, whatever its direction.
+*Balls in place of a convex body*. It is known by its support function :math:`h(d)`, how
+far it goes along each direction. Balls (centres c, radii r; points are balls of radius
+zero) inside it go :math:`h_b(d) = \max_i (c_i \cdot d + r_i) \le h(d)`. :func:`cover`
+chooses balls so that :math:`h - h_b` is below a tolerance everywhere: then a plane that
+the balls touch cuts off no more than that of the body, whatever its direction.
 
 Candidates are the vertices, and balls that touch the body from inside at a vertex: so a
 box keeps its corners, a ball stays one ball, a capsule becomes two and a limb a few.
@@ -442,7 +441,7 @@ def body_features(
     contacts: Sequence[str] | None = None,
     radii: Mapping[str, float] | None = None,
 ) -> BodyFeatures:
-    """What of a model touches in addition to some of its tags.
+    """Features of a model that touch in addition to some of its tags.
 
     Args:
         model: the model.
@@ -552,5 +551,5 @@ def _sole_of(
 
 
 def _above(body: Balls, up: np.ndarray, height: float) -> Balls:
-    """What of a body lies above a height."""
+    """The part of a body above a height."""
     return body.some(body.centres @ up - body.radii > height)

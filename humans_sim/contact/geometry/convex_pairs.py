@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two convex solids touch: a few points of both, and a common normal.
+"""Contact of two convex solids: a few points of both, and a common normal.
 
 The normal is the direction in which the cores (see
 :mod:`~humans_sim.contact.geometry.convex_cores`) are nearest. What each core turns
@@ -8,14 +8,12 @@ corners of the area, or the ends of the line, in which both lie over each other.
 solid that lies flat on another one rests on several points, and the point at which both
 are nearest is always among them.
 
-Where two boxes touch: points of both, and a common normal.
-
-The normal is the axis along which the boxes are farthest apart (the separating axis: a
-face of one of them, or across an edge of each). Along a face's axis the points are the
-corners of the area in which both faces overlap: corners of the one, corners of the
-other, crossings of their edges. Every point has a place of its own in the list, so that
-it is known again in the next step. Which axis and which points are taken is a choice of
-its own: within a step it stays, while the boxes move a little.
+*Two boxes*. The normal is the axis along which the boxes are farthest apart (the
+separating axis: a face of one of them, or across an edge of each). Along a face's axis
+the points are the corners of the area in which both faces overlap: corners of the one,
+corners of the other, crossings of their edges. Every point has a place of its own in
+the list, so that it is known again in the next step. Which axis and which points are
+taken is a choice of its own: within a step it stays, while the boxes move a little.
 """
 
 from __future__ import annotations
@@ -95,7 +93,7 @@ def basis(n, frame):
 
 @kernel
 def _feature(cores, which, pose, frame, side):
-    """What a core turns to a direction: a face, an edge or a corner.
+    """The feature of a core in a direction: a face, an edge or a corner.
 
     Args:
         cores: fields of a :class:`CoreTable`.
@@ -165,7 +163,7 @@ def _feature(cores, which, pose, frame, side):
 
 @kernel
 def _clip(subject, area):
-    """What of a polygon or segment lies over a convex polygon (k, 3).
+    """The part of a polygon or segment over a convex polygon (k, 3).
 
     Args:
         subject: rows across, across, along (m, 3).

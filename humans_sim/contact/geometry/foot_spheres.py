@@ -228,12 +228,16 @@ def _foot(
     length, width, height = high - low
     if len(corners) < 3 or not (length > 0 and width > 0 and height < _FLAT * length):
         raise ParameterError(
-            f"the sole {sole.name} of {model.name} has no flat outline: three corners "
-            "or more in a plane across z of its frame are wanted"
+            f"the sole {sole.name} of {model.name} has no flat outline: it must have "
+            "three corners or more in a plane across z of its frame"
         )
-    usual = min(LENGTH_SHARE * length, WIDTH_SHARE * width)
-    heel = _radius(heel_radius, usual, width / 2, f"heel_radius of {sole.name}")
-    fore = _radius(fore_radius, usual, width / 2, f"fore_radius of {sole.name}")
+    default_radius = min(LENGTH_SHARE * length, WIDTH_SHARE * width)
+    heel = _radius(
+        heel_radius, default_radius, width / 2, f"heel_radius of {sole.name}"
+    )
+    fore = _radius(
+        fore_radius, default_radius, width / 2, f"fore_radius of {sole.name}"
+    )
     rear = corners[corners[:, 0] <= low[0] + length / 2]
     front = corners[corners[:, 0] >= low[0] + length / 2]
     left, right = front[np.argmax(front[:, 1])], front[np.argmin(front[:, 1])]

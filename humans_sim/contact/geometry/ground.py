@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scene a model stands in: solids, friction, restitution.
+"""The scene of a model: solids, friction, restitution.
 
-A surface that gives way: what a scene knows of it. How high a ground is: where a plumb
-line from above first meets one of its solids. Terrain of a few numbers: stairs, ramps,
-rubble.
+Also: the interface of a surface that gives way; the height of a ground, where a plumb
+line from above first meets a solid; terrain of a few numbers (stairs, ramps, rubble).
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ class CompliantSurface(Protocol):
     name: str
 
     def reaction(self, system: Any) -> Any:
-        """What it does to a system in its scene, from rest on.
+        """Its reaction on a system in its scene, from rest on.
 
         Returns:
             a :class:`~humans_sim.dynamics.applied_loads.SurfaceReaction`.
         """
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of it, plain data; ``compliance`` of its contacts [m/N]."""
+        """Its record in a run, plain data; ``compliance`` of its contacts [m/N]."""
 
 
 _LOWEST = 0.05
@@ -157,7 +156,7 @@ def _check_numbers(what: str, **numbers: float) -> None:
 def _extruded(
     profile: list[tuple[float, float]], start: float, width: float, name: str
 ) -> TriangleMesh:
-    """What lies under a profile of x and z that never falls, between two y.
+    """The solid under a profile of x and z that never falls, between two y.
 
     Its sides are fans around the lower corner at the end, from which all of a profile
     that never falls can be seen.
@@ -191,7 +190,7 @@ BACK_HEIGHT, BACK_THICKNESS = 0.42, 0.03
 
 @dataclass(frozen=True)
 class Ground:
-    """What the contact points of a model may touch.
+    """The ground that the contact points of a model may touch.
 
     Attributes:
         friction: Coulomb's coefficient of solids that have none of their own.
@@ -283,8 +282,10 @@ class Ground:
 
     def frictions(self) -> np.ndarray:
         """Friction of each solid (nsolids,); infinity where contacts stick."""
-        usual = np.inf if self.law == "sticking" else self.friction
-        own = [usual if s.friction is None else s.friction for s in self.solids]
+        default_friction = np.inf if self.law == "sticking" else self.friction
+        own = [
+            default_friction if s.friction is None else s.friction for s in self.solids
+        ]
         return np.array(own, dtype=float)
 
     @classmethod

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Triangle meshes, and the compiled search for the nearest triangle.
 
-Compiled search in triangle meshes: the nearest triangle, and what of it is nearest.
-
-A mesh is one array of numbers (:mod:`humans_sim.contact.geometry.mesh`): nodes of
-a tree of boxes, triangles in the order of its leaves, normals of vertices. A row of the
-solids' table says where each of them begins.
+A mesh is one array of numbers: nodes of a tree of boxes, triangles in the order of its
+leaves, normals of vertices. A row of the solids' table says where each of them begins.
 """
 
 from __future__ import annotations

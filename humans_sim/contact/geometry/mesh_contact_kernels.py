@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled contact of points with meshes, terrain and other solids.
 
-Compiled contact of a point with what is nearest of a mesh.
-
 A face has the distance of its plane; a convex edge or corner is curved by 1/d, and so
 is the free border of an open surface. Inside the solid and beyond a concave edge the
 plane that the point is deepest under counts, not the edge.
 
-Compiled further contacts of a point with a mesh: in a valley it touches several.
-
-They are the next nearest faces, edges or corners that are nearest points of the mesh in
-their own neighbourhood, and in front of which the other contacts lie: what a convex
-edge separates is never touched together.
+*Further contacts*: in a valley a point touches several. They are the next nearest
+faces, edges or corners that are nearest points of the mesh in their own neighbourhood,
+and in front of which the other contacts lie: what a convex edge separates is never
+touched together.
 """
 
 from __future__ import annotations

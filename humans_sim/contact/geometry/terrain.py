@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terrain: triangle meshes, and height fields as the meshes that are drawn of them.
+"""Terrain: triangle meshes, height fields as such meshes, and their files.
 
-Files of terrain: pictures, arrays and tables of heights, meshes.
-
-Nothing is set aside by what a file says of itself: sizes are compared with the limits
-before anything is read.
+*Files* are pictures, arrays and tables of heights, and meshes. Nothing is set aside by
+what a file says of itself: sizes are compared with the limits before anything is read.
 """
 
 from __future__ import annotations
@@ -127,7 +125,7 @@ def _read_table(path: Path | str, budget: Budget) -> np.ndarray:
             rows.append([float(word) for word in line.split(",")])
         except ValueError:
             raise FileError(
-                f"numbers are wanted: '{line[:40]}'", path, number
+                f"must be numbers, not '{line[:40]}'", path, number
             ) from None
         count += len(rows[-1])
         budget.check("a table", count, error=partial(FileError, path=path, line=number))
@@ -254,7 +252,7 @@ class TriangleMesh:
         return self._table.data
 
     def row(self, rank: int = 0) -> np.ndarray:
-        """What the compiled distance needs to know of the mesh (16,).
+        """The row of the mesh for the compiled distance (16,).
 
         Args:
             rank: which contact of a point with it is meant, 0 to 2.
@@ -267,7 +265,7 @@ class TriangleMesh:
         return row
 
     def further_contacts(self) -> tuple[FurtherContact, ...]:
-        """What a point in a valley touches beside the nearest face."""
+        """Contacts of a point in a valley beside the nearest face."""
         return tuple(FurtherContact(self, rank) for rank in range(1, RANKS))
 
     def thickness(self) -> float:
@@ -421,7 +419,7 @@ class FurtherContact:
 
     @property
     def name(self) -> str:
-        """What messages and events call it."""
+        """Its name in messages and events."""
         return f"{self.mesh.name}.{self.rank}"
 
     @property

@@ -5,16 +5,13 @@ The contact frame lies on both surfaces: origin at the contact point, z out of b
 Only its places in the two bodies are stored and moved, so a body can neither sink in
 nor lift off: contact is kept by what is stored, not by a correction afterwards.
 
-A joint between two bodies, through a frame between them.
+*Joint frame*. The article's idea: the place of body 2 in body 1 is not stored; the
+place of a *joint frame* in each of them is. A contact moves its frame in both bodies,
+an ordinary joint in one. All joints then share velocity basis, update and forces.
 
-The article's idea: the place of body 2 in body 1 is not stored; the place of a *joint
-frame* in each of them is. A contact moves its frame in both bodies, an ordinary joint
-in one. All joints then share velocity basis, update and forces.
-
-A step of order 4 for frames that move by twists: Runge-Kutta on the group SE(3).
-
-Munthe-Kaas's method: the classical Runge-Kutta scheme on the exponent. Where the twist
-is constant it is one exponential, exact for any time step.
+*Step of order 4* on the group SE(3). Munthe-Kaas's method: the classical Runge-Kutta
+scheme on the exponent. Where the twist is constant it is one exponential, exact for any
+time step.
 """
 
 from __future__ import annotations
@@ -69,7 +66,7 @@ class JointState:
 
 
 class Joint(ABC):
-    """What two bodies may do relative to each other.
+    """The relative motion that two bodies may have.
 
     Velocities are those of body 2 relative to body 1 at the origin of the joint frame,
     in its axes: (6,), linear [m/s] then angular [rad/s]. Wrenches are dual to them:
@@ -91,7 +88,7 @@ class Joint(ABC):
         """The joint after a velocity, constant in the joint frame, for a time [s]."""
 
     def constraints(self, state: JointState) -> np.ndarray:
-        """What the joint forbids: (6, 6 - freedoms), orthonormal, no power with basis.
+        """Forbidden motions: (6, 6 - freedoms), orthonormal, no power with basis.
 
         Forces of the constraints are ``constraints(state) @ multipliers``.
         """

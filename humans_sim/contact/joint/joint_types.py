@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary joints in the form of the contact joint: fixed axes in the joint frame.
+"""Ordinary joints in the form of the contact joint, and forces of joints.
 
-Forces of a joint on its bodies, by virtual power in the joint frame.
-
-The power of a wrench in the joint frame is its product with the relative velocity
-there. Whatever the bodies do, their own wrenches and the forces on the coordinates of a
+Axes are fixed in the joint frame. Forces on the bodies follow from virtual power. The
+power of a wrench in the joint frame is its product with the relative velocity there.
+Whatever the bodies do, their own wrenches and the forces on the coordinates of a
 mechanism must give the same power: that defines them.
 """
 

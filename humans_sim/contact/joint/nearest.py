@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nearest points of two smooth surfaces: Newton's method along both surfaces.
 
-How fast the contact point runs over both surfaces, from velocity and curvature.
-
-The contact frame has z out of body 1. With the curvatures K1, K2 (2 x 2, in its x and
-y), sliding V and rolling w of body 2 relative to body 1, the point runs at u1 and u2:
+*Speed of the contact point* over both surfaces. The contact frame has z out of body 1.
+With the curvatures K1, K2 (2 x 2, in its x and y), sliding V and rolling w of body 2
+relative to body 1, the point runs at u1 and u2:
 
     u1 - u2 = V             (the bodies slide on each other)
     K1 u1 + K2 u2 = w x z   (the normals stay opposite)

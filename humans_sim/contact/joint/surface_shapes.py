@@ -4,11 +4,9 @@
 All but the plane are surfaces of revolution about their z axis: e1 runs along the
 circles, e2 along the meridians.
 
-Edges of boxes and polyhedra as thin cylinders (the article, section 5.3).
-
-A surface of contact has curvatures, an edge has none: it is a cylinder of almost no
-radius, that ends in balls of the same radius. Where its radius goes to zero, the edge
-is the sharp one.
+*Edges of boxes and polyhedra* (the article, section 5.3). A surface of contact has
+curvatures, an edge has none: it is a cylinder of almost no radius, that ends in balls
+of the same radius. Where its radius goes to zero, the edge is the sharp one.
 """
 
 from __future__ import annotations
@@ -371,7 +369,7 @@ class Edge(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """What a round surface lies about: a point, or a line between two.
+    """The core of a round surface: a point, or a line between two.
 
     Attributes:
         start: in the body's axes (3,) [m].

@@ -5,8 +5,7 @@ Curvatures are positive where a surface is convex. A frame *lies on* a surface w
 origin is a point of the surface and its z axis is the normal there: outwards (side +1)
 or inwards (side -1). Two bodies touch when one frame lies on both, with opposite sides.
 
-What can be wrong with a contact between two surfaces. General surfaces: ellipsoids, and
-any surface f(x) = 0.
+Also: errors of a contact between two surfaces; ellipsoids, and any surface f(x) = 0.
 """
 
 from __future__ import annotations

@@ -25,12 +25,8 @@ Contacts that slide in a known direction begin with the sweeps: of two solutions
 (Painleve) these take the stable one. Newton's method comes next.
 Redundant contacts make W singular: u is unique then and f is one of many.
 
-Gauss-Seidel sweeps over contacts, each solved exactly with the others held.
-
-Newton's method where some contacts slide in known directions.
-
-The friction of such a contact is a multiple of its normal force, so that the contact is
-one without friction whose force acts obliquely:
+*Sliding in known directions.* The friction of such a contact is a multiple of its
+normal force, so that the contact is one without friction whose force acts obliquely:
 :math:`f = f_n (1, -\mu d)`. What is left has fewer unknowns, and W is no more
 symmetric.
 """

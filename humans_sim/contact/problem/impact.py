@@ -47,7 +47,7 @@ _ACCURACY = 1e-9
 
 @dataclass(frozen=True)
 class Impact:
-    """What an impact did.
+    """The result of an impact.
 
     Attributes:
         velocity: v after it (nv,).

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The law of contact: violation and modes of forces, and motion with fixed modes.
 
-The law of contact: motion, violation and modes of given forces.
-
 See :mod:`~humans_sim.contact.problem.contact_problem`.
 
-Acceleration of a system whose contacts keep their modes.
-
-Between two events each closed contact either sticks (no acceleration along its normal
-and its tangents) or slides (none along its normal, and a friction force of known
-direction). Then the acceleration follows from linear equations:
+*Motion with fixed modes.* Between two events each closed contact either sticks (no
+acceleration along its normal and its tangents) or slides (none along its normal, and a
+friction force of known direction). Then the acceleration follows from linear equations:
 
 .. math:: M a + N = \tau + \sum_i J_i^T f_i, \qquad J_c a + s = 0.
 
@@ -45,7 +41,7 @@ _RESIDUAL = 1e-14
 
 
 class ModeArrays(NamedTuple):
-    """What each of k contacts does, and near which forces.
+    """Modes of k contacts, and the forces that they are near.
 
     Attributes:
         mode: STICK or SLIDE (k,); OPEN contacts carry no force.

@@ -8,20 +8,17 @@ one before it. With Alart and Curnier's functions, which are zero where the law 
    F_t = f_t - \operatorname{proj}_{|\cdot| \le \mu \max(0, f_n - u_n)} (f_t - u_t),
 
 Newton's method finds the modes and the forces together, mostly in one to three
-iterations. Where it does not arrive, interior points
-(:mod:`~humans_sim.contact.problem.newton`) come near to a solution from afar,
+iterations. Where it does not arrive, interior points come near to a solution from afar,
 and Newton's method ends what they began.
 
 Redundant contacts make W singular, so a little of the identity is added to it: forces
 become even from step to step, and the motion is wrong by 1e-10 of the free motion,
 about 1e-12 m/s for a robot that stands. The residual is that of W itself.
 
-The contact problem by interior points, from any start.
-
-De Saxce's form of the law: with :math:`\mu |u_t|` added to the normal motion, motion
-and force lie in cones that are dual to each other, and their product is zero. In the
-variables :math:`x = (u_n + \mu |u_t|, \mu u_t)` and :math:`y = (f_n, f_t / \mu)` both
-cones are the same, :math:`x_0 \ge |\bar x|`, and
+*Interior points*, from any start. De Saxce's form of the law: with :math:`\mu |u_t|`
+added to the normal motion, motion and force lie in cones that are dual to each other,
+and their product is zero. In the variables :math:`x = (u_n + \mu |u_t|, \mu u_t)` and
+:math:`y = (f_n, f_t / \mu)` both cones are the same, :math:`x_0 \ge |\bar x|`, and
 
 .. math:: x = Q W Q\, y + Q b + |\bar x| e_0, \qquad x \circ y = \nu e
 

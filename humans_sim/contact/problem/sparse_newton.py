@@ -7,20 +7,16 @@ there the proximal point method leads on: a part of the identity is added to W a
 forces reached, which makes each of its problems well posed, and is lowered from one to
 the next. Interior points stand by.
 
-Sparse matrices of contacts: a block of three rows and columns for each pair.
-
-In a heap each contact meets few others, so that nearly all blocks of W are zero, and
-the equations of Newton's method are solved by a sparse factorisation (SuperLU).
-
-Kernels on sparse matrices of contacts; see the module ``block_matrix``.
+*Sparse matrices*: a block of three rows and columns for each pair. In a heap each
+contact meets few others, so that nearly all blocks of W are zero, and the equations of
+Newton's method are solved by a sparse factorisation (SuperLU).
 
 A matrix is the tuple (blocks (m, 3, 3), starts (k + 1,), columns (m,)): row c has the
 blocks from ``starts[c]`` to ``starts[c + 1]``, at these block columns.
 
-The contact problem of many contacts by interior points.
-
-The path and the steps are those of :mod:`~humans_sim.contact.problem.newton`,
-written for sparse matrices: Newton's equations have the blocks of W.
+*Interior points.* The path and the steps are those of
+:mod:`~humans_sim.contact.problem.newton`, written for sparse matrices: Newton's
+equations have the blocks of W.
 """
 
 from __future__ import annotations

@@ -13,13 +13,12 @@ Where Bip hangs (contact code 4) the tags of its suspension carry it, upwards al
 the base is where the suspension puts it: its rows of the task are not followed. In a
 transition from there to feet, they are more and more.
 
-Bip hangs, is let down, stands, and makes a step (manual sections 7.1 and 8.2).
-
-It hangs in the posture in which it will stand (contact code 4). The hoist lets it down
-until the feet touch, a little further, and holds. The law plans no forces of the feet
-till then, so that legs give way and feet carry a few per cent of the weight; in the
-transition (code 5) it lets them take over; then the cables are paid out, and Bip stands
-(code 3) and steps. The hoist goes by the clock: nobody commands it.
+*Demonstration* (manual sections 7.1 and 8.2): Bip hangs, is let down, stands and makes
+a step. It hangs in the posture in which it will stand (contact code 4). The hoist lets
+it down until the feet touch, a little further, and holds. The law plans no forces of
+the feet till then, so that legs give way and feet carry a few per cent of the weight;
+in the transition (code 5) it lets them take over; then the cables are paid out, and Bip
+stands (code 3) and steps. The hoist goes by the clock: nobody commands it.
 """
 
 from __future__ import annotations
@@ -182,7 +181,7 @@ class BipControl(Controller):
         return sum(share for phase, share in self._shares(t) if phase == _HUNG)
 
     def _prices(self, t: float) -> np.ndarray:
-        """What a force at each point costs, by the contact phases."""
+        """The price of a force at each point, by the contact phases."""
         shares, prices = self._shares(t), np.ones(len(self._points))
         for phase, share in shares:
             idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Bip's task function (manual section 8.1, table 8.1).
+r"""Bip's task function, its inverse and one step (manual section 8.1, table 8.1).
 
 In HuMAnS coordinates q (21), with the centre of mass G, tags by their numbers, P the
 pelvis frame (frame 6 of the Denavit-Hartenberg table: x right, y down, z forward), RF
@@ -30,17 +30,14 @@ Tags 16 and 17 are the trunk's right and left, 22 cm apart; tag 18 is 66 cm abov
 Where the trunk is pitched by 90 degrees from a foot, or a leg is straight, the Jacobian
 is singular and rows 1..12 cannot be followed in every direction.
 
-The inverse of Bip's task function (manual section 8.1.2).
-
-One step of Bip as a trajectory of its task function.
-
-The manual's OneStepTrajectoryGeneration: the robot stands, shifts its weight over the
-right foot, carries the left foot forward, puts it down, and shifts its weight to the
-middle. Trunk and pelvis stay upright, feet stay level. In the task space both feet are
-seen from the centre of mass, so that a straight line there keeps the feet where they
-are to each other. The rows of the base are interpolated as well, and not quite along
-with them: in the middle of the swing the wanted place of the standing foot is 4 mm off,
-where it lands and in double support 0.1 mm. The ground takes the difference.
+*One step* as a trajectory of the task function. The manual's
+OneStepTrajectoryGeneration: the robot stands, shifts its weight over the right foot,
+carries the left foot forward, puts it down, and shifts its weight to the middle. Trunk
+and pelvis stay upright, feet stay level. In the task space both feet are seen from the
+centre of mass, so that a straight line there keeps the feet where they are to each
+other. The rows of the base are interpolated as well, and not quite along with them: in
+the middle of the swing the planned place of the standing foot is 4 mm off, where it
+lands and in double support 0.1 mm. The ground takes the difference.
 """
 
 from __future__ import annotations
@@ -345,7 +342,7 @@ def _legs(task: BipTask) -> Legs:
 
 @dataclass(frozen=True)
 class StepShape:
-    """What a step looks like (all assumed).
+    """The shape of a step (all assumed).
 
     Attributes:
         length: path of the left foot [m].

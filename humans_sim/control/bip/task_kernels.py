@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled task function of Bip, its kinematics and its inverse.
 
-Compiled kinematics of Bip's task function, all of it seen from the pelvis.
-
 Rows 1..12 of the manual's table 8.1 are relative to the pelvis, so the base stands
 still here: pelvis axes are those of ``base_link`` (x forward, y left, z up), its origin
 is zero, and only the 15 joints count, in the order of the HuMAnS vector.
 
-Compiled inverse of Bip's task function: closed form for a leg, then Newton.
-
-Given the trunk's joints, rows 7..9 are three entries of the rotation between trunk and
-foot, from which the whole rotation follows up to a sign: the trunk pitched by less or
-by more than 90 degrees from the foot. With the foot's orientation and the place of its
-ankle known, a leg has one posture whose knee bends the right way (hip axes meet in one
-point, ankle axes in another). Ankles follow from the centre of mass G and rows 1..6,
-and G from the postures of the legs: a fixed point in three unknowns, contracted by
-about 0.2 an iteration. Some iterations give a start for each choice of signs, and
-Levenberg-Marquardt steps on the twelve rows polish it.
+*Inverse*: closed form for a leg, then Newton. Given the trunk's joints, rows 7..9 are
+three entries of the rotation between trunk and foot, from which the whole rotation
+follows up to a sign: the trunk pitched by less or by more than 90 degrees from the
+foot. With the foot's orientation and the place of its ankle known, a leg has one
+posture whose knee bends the right way (hip axes meet in one point, ankle axes in
+another). Ankles follow from the centre of mass G and rows 1..6, and G from the postures
+of the legs: a fixed point in three unknowns, contracted by about 0.2 an iteration. Some
+iterations give a start for each choice of signs, and Levenberg-Marquardt steps on the
+twelve rows polish it.
 
 Two postures with an almost straight leg share their task value, their knees bent a
 little more and a little less than where the Jacobian is singular. Newton's method

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an inertial sensor knows of a fall: which way is down, and is it still.
+"""Fall detection by an inertial sensor: which way is down, and whether it is still.
 
 Down in the axes of the base says everything about how a robot lies; its heading and its
 place are not needed, so that a real robot can know it, too.
 
-Motions as key poses: joint angles and when they are reached, straight in between.
+Also motions as key poses: joint angles and their times, linear in between.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UPRIGHT = math.radians(45.0)
 
 
 class Lying(Enum):
-    """What of the base points down."""
+    """The side of the base that points down."""
 
     NOT = "not"
     FRONT = "front"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walker that gets up where it fell, and walks on.
+"""A walker that gets up where it fell, and resumes its walk.
 
 - WALKING: walks or stands, led by the walker, until it falls.
 - FALLEN: goes to a safe posture, and waits until it lies still; where it does not get
@@ -12,8 +12,8 @@ A motion that ends upright leads to STANDING, any other one to FALLEN again: a r
 that lies on its side is rolled over first. What it knows is what the walker knows:
 attitude and angular velocity of the base.
 
-A walk that gets up after a fall, as the controller of a simulation. Where a robot
-starts that lies: on one of its sides, just above the floor.
+Also the controller of a simulation with it, and the start of a robot that lies on one
+of its sides, just above the floor.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from humans_sim.results.records import POINT, Sample
 
 
 class RiseState(IntEnum):
-    """What a robot does that may fall."""
+    """The state of a robot that may fall."""
 
     WALKING = 0
     FALLEN = 1
@@ -89,7 +89,7 @@ _WORDS = {
 
 
 class RisingCommand(NamedTuple):
-    """What a rising walker commands at one time.
+    """The command of a rising walker at one time.
 
     Attributes:
         joints: angles for the servos (njoints,) [rad].
@@ -209,7 +209,7 @@ class RisingWalker:
         self._asked = True
 
     def tick(self, t: float, sensors: WalkSensors) -> RisingCommand:
-        """What the servos shall have reached one period after ``t``.
+        """The command that the servos reach one period after ``t``.
 
         Args:
             t: time of the measurement [s].
@@ -298,7 +298,7 @@ class RisingWalker:
 
     @property
     def text(self) -> str:
-        """What it does, in words; empty while it walks."""
+        """Its state in words; empty while it walks."""
         if self.state is RiseState.WALKING or not self.events:
             return ""
         if self.state is RiseState.FALLEN and self.waits:
@@ -402,7 +402,7 @@ def lying_on(
         ParameterError: it shall not lie at all.
     """
     if side not in _TURNS:
-        raise ParameterError("a side is wanted to lie on")
+        raise ParameterError(f"the side to lie on must be given, not {side!r}")
     roll, pitch = _TURNS[side]
     q = system.model.neutral()
     q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(roll, pitch, 0.0)).coeffs()

@@ -126,8 +126,8 @@ class GaitCycle:
             self._pin.gravity.linear = np.array([0.0, 0.0, -gravity])
         self.settings = settings = settings or GaitSettings()
         stature = float(model.height or 1.741)
-        usual = stride_time(settings.speed, stature)
-        self.period = min(usual, LONGEST * stature / settings.speed)
+        normal_period = stride_time(settings.speed, stature)
+        self.period = min(normal_period, LONGEST * stature / settings.speed)
         self.stride = settings.speed * self.period
         self._index = {name: k for k, name in enumerate(model.joint_names)}
         for side in SIDES:
@@ -218,10 +218,10 @@ class GaitCycle:
             self.lengths, self.settings.times, self.stride, _DROP * self.period
         )
         turn, zmp = self._base_turn(), self._zmp()
-        wanted = zmp.copy()
+        zmp_target = zmp.copy()
         self.zmp_wanted = zmp
         height = np.full(n, 0.56 * (self.lengths.thigh + self.lengths.shank) / 0.49)
-        com = self._com_of(wanted, height)
+        com = self._com_of(zmp_target, height)
         base = com.copy()
         q = np.tile(self.model.neutral(), (n, 1))
         self._upper_body(q)
@@ -235,8 +235,8 @@ class GaitCycle:
             q = self._postures(q, turn, base)
             self._store(q)
             now, zmp_now = self._dynamics()
-            wanted = wanted + 0.7 * _smooth(zmp - zmp_now, 4)
-            com = self._com_of(wanted, now[:, 2])
+            zmp_target = zmp_target + 0.7 * _smooth(zmp - zmp_now, 4)
+            com = self._com_of(zmp_target, now[:, 2])
             base = base + _smooth(com - now[:, :2], 4)
         self.zmp = zmp_now
 

@@ -273,14 +273,14 @@ class GaitWalk(Controller):
 
     def _capture_error(self, state: ControlState) -> tuple[np.ndarray, float]:
         """Capture point less that of the stride [m], and how fast that grows [1/s]."""
-        model, wanted = self.cycle.model, self.point.com
+        model, planned_com = self.cycle.model, self.point.com
         data = model.buffers
         pin.centerOfMass(model.pin, data, state.q, state.v)
         assert self._body is not None
         gravity = float(np.linalg.norm(self._body.system.gravity))
-        rate = math.sqrt(gravity / wanted[0, 2])
-        place = np.array(data.com[0])[:2] - self._origin - wanted[0, :2]
-        return place + (np.array(data.vcom[0])[:2] - wanted[1, :2]) / rate, rate
+        rate = math.sqrt(gravity / planned_com[0, 2])
+        place = np.array(data.com[0])[:2] - self._origin - planned_com[0, :2]
+        return place + (np.array(data.vcom[0])[:2] - planned_com[1, :2]) / rate, rate
 
     # Targets of the tasks.
 

@@ -4,17 +4,14 @@
 A foot lands on its heel, turns about it until it is flat, stands, turns about its toes
 and leaves the ground. In the air its ankle follows a spline. The path of the hips over
 the ground is given. What is left free (pitch of the foot, two places in the air, height
-of the hips) is chosen so that hip, knee and ankle bend as in normal gait
-(:mod:`~humans_sim.control.gait.leg_fit`) as nearly as the lengths of
-the legs allow.
+of the hips) is chosen so that hip, knee and ankle bend as in normal gait as nearly as
+the lengths of the legs allow.
 
-Normal human gait in numbers: how long a stride takes, how the legs bend in it.
-
-Angles at the ends of the phases of a stride, in degrees: J. Perry, J. Burnfield, "Gait
-Analysis: Normal and Pathological Function", 2nd edition, Slack, 2010 (hip: the thigh
-against the vertical; rounded there to five degrees). Cadence: D. Grieve, R. Gear, "The
-relationships between length of stride, step frequency, time of swing and speed of
-walking for children and adults", Ergonomics 9, 1966.
+*Normal gait.* Angles at the ends of the phases of a stride, in degrees: J. Perry, J.
+Burnfield, "Gait Analysis: Normal and Pathological Function", 2nd edition, Slack, 2010
+(hip: the thigh against the vertical; rounded there to five degrees). Cadence: D.
+Grieve, R. Gear, "The relationships between length of stride, step frequency, time of
+swing and speed of walking for children and adults", Ergonomics 9, 1966.
 """
 
 from __future__ import annotations
@@ -181,7 +178,7 @@ class LegFit:
         def residuals(free: np.ndarray) -> np.ndarray:
             return self._residuals(free, phase, hip, side, lift)
 
-        found = least_squares(
+        solution = least_squares(
             residuals,
             self._first,
             bounds=self._bounds,
@@ -189,8 +186,8 @@ class LegFit:
             max_nfev=100,
             ftol=1e-6,
         )
-        self._first = found.x
-        return self.path(found.x, phase, hip, side, lift)
+        self._first = solution.x
+        return self.path(solution.x, phase, hip, side, lift)
 
     def path(
         self,
@@ -308,7 +305,7 @@ class LegFit:
         sole = path.ankle[:, 1] - cosine * legs.ankle
         lowest = np.minimum(sole - sine * legs.heel, sole + sine * legs.toe)
         part = (phase - times.toe_off) / (1.0 - times.toe_off)
-        wanted = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
-        low = 20.0 * np.maximum(wanted - lowest, 0.0) * (part > 0)
+        clearance = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
+        low = 20.0 * np.maximum(clearance - lowest, 0.0) * (part > 0)
         small = self._hold * (free - self._guess)
         return np.concatenate([error.ravel(), over, bent, low, small])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""A centre of mass whose zero-moment point stays in the support, for a whole motion.
+r"""Balance of a whole motion: its zero-moment point stays in the support.
 
 With the height h of the centre of mass given over time, its horizontal motion c and the
 zero-moment point z of a body that does not turn belong together by
@@ -7,8 +7,8 @@ zero-moment point z of a body that does not turn belong together by
 .. math:: z_i = c_i - \frac{h_i}{g + \ddot h_i}
     \frac{c_{i+1} - 2 c_i + c_{i-1}}{\Delta t^2} .
 
-What the limbs add by their turning, d, is known from the motion before. One quadratic
-program over all samples looks for the c with the least
+The part d of the turning limbs is known from the motion before. One quadratic program
+over all samples looks for the c with the least
 
 .. math:: w_c \sum \lVert c_i - c_i^* \rVert^2 + w_z \sum \lVert z_i + d_i - z_i^*
     \rVert^2 + w_r \sum \lVert (z_{i+1} - z_i)/\Delta t \rVert^2
@@ -16,9 +16,7 @@ program over all samples looks for the c with the least
 that starts and ends at rest and keeps z + d in the support polygons, each shrunk by a
 margin.
 
-Whether a planned motion stays within the speeds and torques of the joints.
-
-Forces of a planned motion: zero-moment point and joint torques.
+*Forces and limits* of a planned motion: zero-moment point, joint torques and speeds.
 
 The zero-moment point is that of the whole body by the Newton-Euler recursion. Feet that
 stand share the ground's force at their corners, within friction; two feet share it such
@@ -54,7 +52,7 @@ _SETTINGS = {
 
 
 class BalanceWeights(NamedTuple):
-    """What counts how much.
+    """Weights of the terms of the balance.
 
     Attributes:
         com: distance of the centre of mass to its reference.

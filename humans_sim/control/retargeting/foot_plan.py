@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot's feet stand and step, as a person's did, and when.
+"""Foot plan of a robot: places and times of its steps, as a person's.
 
 The sequence of feet and the share of each phase in a step are the person's. Step
 lengths and turns are scaled by the length of the leg and cut to the robot's longest;
 steps that would be too quick slow the whole motion down. The robot begins and ends at
 rest: before the first step the weight is shifted onto one foot, and a last step closes
 the feet where the recording ends between two.
-
-The feet of a plan over time.
 """
 
 from __future__ import annotations
@@ -126,7 +124,7 @@ def plan_feet(
     slowdown = max(slowdown, step / _step_time(swings))
     swing_least = (1.0 - settings.double_support) * step * 0.8
     double_least = settings.double_support * step
-    usual = 0.9 * float(np.median([flight.end - flight.start for flight in swings]))
+    air_time = 0.9 * float(np.median([flight.end - flight.start for flight in swings]))
     scale = leg / person.leg
     most = shorter * settings.max_forward
     phases: list[PlannedPhase] = []
@@ -140,10 +138,10 @@ def plan_feet(
         times.append((now if number else now + 0.5 * rest, before))
         now += rest
         times.append((now, max(flight.start, before)))
-        wanted = scale * flight.ahead
+        scaled_length = scale * flight.ahead
         # From side by side to side by side: half a step at first.
-        ahead = float(np.clip(wanted, -settings.max_backward * shorter, most))
-        stretched = min(stretched, ahead / wanted if wanted else 1.0)
+        ahead = float(np.clip(scaled_length, -settings.max_backward * shorter, most))
+        stretched = min(stretched, ahead / scaled_length if scaled_length else 1.0)
         other = feet[flight.side.other]
         closing = number == len(swings) - 1
         turn = flight.turn if settings.turns == HIP_YAW else 0.0
@@ -152,7 +150,7 @@ def plan_feet(
             0.0 if closing else ahead, flight.side * settings.stance_width, turn
         )
         # Swings that the recording cuts take the usual time.
-        lasts = max(slowdown * max(flight.end - flight.start, usual), swing_least)
+        lasts = max(slowdown * max(flight.end - flight.start, air_time), swing_least)
         phases.append(PlannedPhase(now, now + lasts, dict(feet), flight.side, target))
         now += lasts
         feet[flight.side] = target

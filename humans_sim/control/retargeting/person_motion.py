@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is taken over of a person's motion, without the person's sizes.
+"""A person's motion without the person's sizes: directions, attitudes, steps.
 
 Directions and attitudes are in axes that turn with the heading of the pelvis, averaged
 over a step: x forwards, z up.
 
-Limbs of a body: the directions in which upper arms, forearms, thighs, shanks point.
-
-A limb is the line from one joint centre to the next. A person's are named; those of a
-robot follow from its kinematics:
+*Limbs*: directions of upper arms, forearms, thighs and shanks. A limb is the line from
+one joint centre to the next. A person's are named; those of a robot follow from its
+kinematics:
 
 - thigh and shank: from the pitch axis of the hip over the knee to that of the ankle,
   without the sideways offsets of these axes;
@@ -142,13 +141,13 @@ def _leg(model: Model, data: pin.Data, side: str, leg: Leg) -> dict[str, Limb]:
     flat = np.array([1.0, 0.0, 1.0])
     centres = [data.oMi[joints[n]].translation * flat for n in (hip, knee, ankle)]
     carriers = (int(model.pin.parents[joints[knee]]), joints[knee])
-    found = {}
+    limbs = {}
     for part, carrier, start, end in zip(
         (THIGH, SHANK), carriers, centres[:2], centres[1:], strict=True
     ):
         name = f"{side}_{part}"
-        found[name] = _limb(model, data, name, carrier, start, pin.SE3(np.eye(3), end))
-    return found
+        limbs[name] = _limb(model, data, name, carrier, start, pin.SE3(np.eye(3), end))
+    return limbs
 
 
 def _arms(model: Model, data: pin.Data, legs: tuple[Leg, Leg]) -> dict[str, list[int]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's motion on a robot.
+"""Retargeting: a person's motion on a robot.
 
 1. Feet: where and when they stand (:mod:`.foot_plan`); a foot that stands stays.
 2. Waist and arms follow the directions of the person's limbs (:mod:`.upper_body`).
@@ -11,8 +11,6 @@
    (:class:`~humans_sim.control.walking.whole_body_ik.WalkKinematics`).
 6. What is too fast or too strong for a joint is slowed down; what no slowing cures is
    refused (:class:`.errors.RetargetError`).
-
-A person's motion at the times of a robot's, smoothed.
 """
 
 from __future__ import annotations
@@ -316,11 +314,11 @@ class Retargeting:
         """Joint torques (n, njoints) [N m]; between every other sample, the mean."""
         n = len(q)
         rows = np.unique(np.append(np.arange(0, n, 2), n - 1))
-        found = np.array(
+        torques = np.array(
             [self._torques.at(q[k], v[k], a[k], feet_down(phases[k])) for k in rows]
         )
         return np.column_stack(
-            [np.interp(np.arange(n), rows, column) for column in found.T]
+            [np.interp(np.arange(n), rows, column) for column in torques.T]
         )
 
     def _commands(self, joints: np.ndarray, torques: np.ndarray) -> np.ndarray:

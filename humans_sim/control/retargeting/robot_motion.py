@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot's motion as it was planned from a person's.
 
-A planned motion as a stream of joint angles, one period early.
+Also as a stream of joint angles, one period early.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a person's motion is taken over.
-
-Why a motion is not taken over.
-"""
+"""Settings of retargeting, and its errors."""
 
 from __future__ import annotations
 

@@ -10,11 +10,10 @@ d are the directions of upper arms and forearms, R the attitude of the shoulders
 q_0 the joints of the frame before, which hold what no direction says. Steps are those
 of Gauss and Newton; a joint at a limit stays there while its gradient points beyond.
 
-Waist, arms and head of a robot that follow a person at once; the legs stay.
-
-The person counts as upright: directions are those against the pelvis, and the robot's
-base stands for it. A joint never turns faster than its share of the limit, so the robot
-comes to the person's posture slowly, however far it was.
+*Live*: waist, arms and head follow a person at once; the legs stay. The person counts
+as upright: directions are those against the pelvis, and the robot's base stands for it.
+A joint never turns faster than its share of the limit, so the robot comes to the
+person's posture slowly, however far it was.
 """
 
 from __future__ import annotations
@@ -151,7 +150,7 @@ class UpperBody:
     def _linear(
         self, q: np.ndarray, torso: np.ndarray, directions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What is missing, and how it goes with the joints."""
+        """The error, and its derivative by the joints."""
         tree, data = self.model.pin, self._data
         pin.computeJointJacobians(tree, data, q)
         turning = data.J[3:, 6 + self.joints]

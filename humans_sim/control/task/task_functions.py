@@ -85,7 +85,7 @@ class Task(ABC):
         )
 
     def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """What is missing to the target (m,): a small error e is closed by J v = e."""
+        """The error to the target (m,): a small error e is closed by J v = e."""
         return self.difference(self.value(q), target)
 
     def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ class Task(ABC):
 
 
 class _FrameTask(Task):
-    """What the tasks of one frame share."""
+    """Common part of the tasks of one frame."""
 
     def __init__(self, model: Model, frame: str, parts: Sequence[str]) -> None:
         if not model.pin.existFrame(frame):

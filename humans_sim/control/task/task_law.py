@@ -10,12 +10,10 @@ so that the error of the task obeys :math:`\ddot e + K_v \dot e + K_p e = 0`. To
 follow from the accelerations by inverse dynamics. Near a singular H the accelerations
 are those of damped least squares, which stay bounded and miss a part of v.
 
-How contacts share the force that a motion needs.
-
-The equations of motion of the base, which no motor drives, fix six sums of the contact
-forces. Inside friction pyramids the forces x >= 0 along their edges are found that come
-closest to these sums, and among them the smallest, each contact's counted with its
-price:
+*Force distribution* over the contacts. The equations of motion of the base, which no
+motor drives, fix six sums of the contact forces. Inside friction pyramids the forces x
+>= 0 along their edges are found that come closest to these sums, and among them the
+smallest, each contact's counted with its price:
 
 .. math:: \min_{x \ge 0} \; \lVert G x - w \rVert^2 + \sum_i p_i x_i^2 .
 """
@@ -175,7 +173,7 @@ def share_forces(
     """
     count = len(rows)
     if prices.shape != (count,) or not (prices > 0).all():
-        raise ParameterError(f"{count} prices above zero are wanted, not {prices}")
+        raise ParameterError(f"must be {count} prices above zero, not {prices}")
     edges = np.zeros((count, 4, 3))
     edges[:, :, 0] = 1.0
     for k, (axis, sign) in enumerate(_EDGES):

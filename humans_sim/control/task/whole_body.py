@@ -18,22 +18,18 @@ The tasks follow a path: functions of a parameter, which is time, or a coordinat
 body itself that something else drives. Then the second derivative of the parameter is
 one more unknown.
 
-Limits of joints for whole-body control: torque, and acceleration by where they are.
-
-A joint at the distance h from an end of its range may approach it so that
-:math:`\ddot h + 2 \lambda \dot h + \lambda^2 h \ge 0`: one that keeps this from a state
-with :math:`\dot h \ge -\lambda h` never reaches the end faster than an exponential of
-the time :math:`1 / \lambda`, so never goes through it. Speeds likewise:
+*Joint limits.* A joint at the distance h from an end of its range may approach it so
+that :math:`\ddot h + 2 \lambda \dot h + \lambda^2 h \ge 0`: one that keeps this from a
+state with :math:`\dot h \ge -\lambda h` never reaches the end faster than an
+exponential of the time :math:`1 / \lambda`, so never goes through it. Speeds likewise:
 :math:`\dot h + \mu h \ge 0` with h the speed that is left, and a :math:`\mu` of one
 over a period of control: light joints may use most of their speed at once.
 
-Whole-body control that always answers.
-
-Where the quadratic program has no answer, the torques of the last one fade out over
-:data:`FADE`, and every joint is braked by :math:`-m \dot q / (5 T)`: m is the least
-inertia that the joint has, with everything else free to move, and T the time between
-two calls, so that a torque that is held over T takes a fifth of the speed at most. What
-comes out keeps the torque limits.
+*Fallback.* Where the quadratic program has no answer, the torques of the last one fade
+out over :data:`FADE`, and every joint is braked by :math:`-m \dot q / (5 T)`: m is the
+least inertia that the joint has, with everything else free to move, and T the time
+between two calls, so that a torque that is held over T takes a fifth of the speed at
+most. What comes out keeps the torque limits.
 """
 
 from __future__ import annotations
@@ -64,7 +60,7 @@ _QUICK = 100.0
 
 @dataclass(frozen=True)
 class JointLimits:
-    """What the joints of a model may do; infinite where nothing is known.
+    """Limits of the joints of a model; infinite where nothing is known.
 
     Attributes:
         names: of the joints.
@@ -207,7 +203,7 @@ class WeightedTask:
 
 
 class WholeBodySolution(NamedTuple):
-    """What whole-body control found.
+    """The solution of whole-body control.
 
     Attributes:
         torques: of the joints (njoints,) [N m].

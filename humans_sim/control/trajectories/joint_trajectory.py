@@ -6,8 +6,7 @@ with accelerations too by quintics. The path begins at the present set points,
 at rest. Unlike there, speeds and ranges of the robot are checked along the whole path
 before anything moves, and points whose time is over are left out.
 
-What a robot is led along, and how that fares. How far joints may be from their
-trajectory, and what follows where they are.
+Also: tolerances of the joints against their trajectory, and progress along it.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class JointTrajectoryError(HumansError, ValueError):
 
 
 class JointLimits(NamedTuple):
-    """What a joint can do.
+    """Limits of a joint.
 
     Attributes:
         lower: least angle [rad].
@@ -109,7 +108,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class TrajectoryRules:
-    """What trajectories are taken.
+    """Rules for the trajectories that are taken.
 
     Attributes:
         limits: of every joint, by name.
@@ -421,7 +420,7 @@ class Tolerances:
         goal_time: float,
         known: Iterable[str],
     ) -> Tolerances:
-        """What a goal asks for, over these: 0 keeps them, -1 takes them away.
+        """These with those of a goal: 0 keeps them, -1 takes them away.
 
         Args:
             path: joints and their tolerances along the path [rad].

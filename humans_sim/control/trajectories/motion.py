@@ -6,17 +6,15 @@ them the polynomial of degree five with neither speed nor acceleration at its en
 curves are smooth (C2), never overshoot, and one coordinate may move while another
 waits.
 
-A body that follows a motion by whole-body control. Postures that fulfil a task: inverse
-kinematics by damped Newton steps.
+*Inverse kinematics* by damped Newton steps gives the postures; whole-body control
+follows the motion.
 
-Postures along a path whose parameter is a joint angle of the body itself.
+*Path parameter*: a joint angle of the body itself. Where the knees are driven by
+muscles, they lead: the rest of the body goes where the angle of the knees says, however
+fast or slow the muscles are.
 
-Where the knees are driven by muscles, they lead: the rest of the body goes where the
-angle of the knees says, however fast or slow the muscles are.
-
-A torque law that leads the joints along curves.
-
-With the joints' block :math:`M_{jj}(q)` of the mass matrix,
+*Torque law* along the curves. With the joints' block :math:`M_{jj}(q)` of the mass
+matrix,
 
 .. math::
     \tau = M_{jj}(q)\bigl(\omega^2 (q^* - q) + 2 \omega (\dot q^* - \dot q)\bigr)
@@ -214,7 +212,7 @@ class Motion:
         return q
 
     def target(self, task: Task) -> Target:
-        """What a task does in this motion: time to value, rate and acceleration.
+        """The target of a task: time to value, rate and acceleration.
 
         Rates of orientations are exact where the frame turns about one axis.
         """
@@ -288,7 +286,7 @@ class Path:
         return float(q[self._places].mean()), float(v[self._places - 1].mean())
 
     def target(self, task: Task) -> Target:
-        """What a task does along the path; beyond the ends it continues straight."""
+        """The target of a task along the path, straight beyond its ends."""
         values = np.array([task.value(q) for q in self.postures])
         spline = CubicSpline(self.angles, values, bc_type="natural")
         slope, curvature = spline.derivative(1), spline.derivative(2)
@@ -440,7 +438,7 @@ class Follow(Controller):
         times = [until for until, _ in support]
         if not times or any(after <= before for before, after in pairwise(times)):
             raise ParameterError(
-                f"loaded contacts are wanted, until times that grow, not {times}"
+                f"loaded contacts must be given until times that grow, not {times}"
             )
         self._body, self.period = body, period
         self._support = [(until, body.contacts(names)) for until, names in support]

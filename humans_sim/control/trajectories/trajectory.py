@@ -17,9 +17,9 @@ scaled down as far as needed, and no further, for each half to be monotone. The 
 meet with equal position, velocity and acceleration, and a coordinate never leaves the
 range of a, b, c.
 
-A slow periodic motion of some joints, for demonstrations and display tests.
+Also a slow periodic motion of some joints, for demonstrations and display tests.
 
-Files of trajectories, ``.traj3`` (manual section 8.2.2).
+*Files*, ``.traj3`` (manual section 8.2.2).
 
 Text with three blocks, each below its label. The layout of the blocks is assumed, the
 manual's figure being lost; numbers of the second block may stand on several lines::
@@ -57,7 +57,7 @@ from humans_sim.models import Model
 
 
 class ContactPhase(IntEnum):
-    """What carries the robot along a segment (manual table 8.2)."""
+    """The support of the robot along a segment (manual table 8.2)."""
 
     RIGHT_FOOT = 1
     LEFT_FOOT = 2
@@ -141,8 +141,8 @@ class Trajectory:
         points = np.array(positions, dtype=float)
         if points.ndim != 2 or len(points) < 3 or len(points) % 2 == 0:
             raise TrajectoryError(
-                "positions begin and end with a stable one and alternate: an odd "
-                f"number of rows is wanted, 3 at least, not shape {points.shape}"
+                "positions begin and end with a stable one and alternate: their "
+                f"rows must be odd in number, 3 at least, not shape {points.shape}"
             )
         segments = len(points) // 2
         if len(times) != segments + 1 or len(phases) != segments:
@@ -189,7 +189,7 @@ class Trajectory:
         if len(data) != len(positions):
             raise TrajectoryError(
                 f"{len(positions)} positions and {len(data)} numbers of times and "
-                "contacts: one a position is wanted"
+                "contacts: must be one a position"
             )
         phases = [_phase(code, 2 * i + 1) for i, code in enumerate(data[1::2])]
         return cls(positions, data[::2], phases)
@@ -226,7 +226,7 @@ class Trajectory:
         """The trajectory at many times (n,) [s]."""
         t = np.clip(np.asarray(times, dtype=float), self.times[0], self.times[-1])
         if t.ndim != 1 or not np.isfinite(t).all():
-            raise ParameterError("times are wanted as a vector of finite numbers")
+            raise ParameterError("times must be a vector of finite numbers")
         last = len(self.phases) - 1
         segment = np.clip(np.searchsorted(self.times, t, "right") - 1, 0, last)
         begin, end = self.times[segment], self.times[segment + 1]
@@ -388,13 +388,13 @@ def _blocks(path: Path) -> dict[str, tuple[int, _Lines]]:
         if label[0].isalpha():
             expected = LABELS[len(blocks)] if len(blocks) < len(LABELS) else None
             if label != expected:
-                hope = "only numbers are" if expected is None else f"'{expected}' is"
-                message = f"'{label[:40]}' stands where {hope} wanted"
+                allowed = "numbers" if expected is None else f"'{expected}'"
+                message = f"must be {allowed}, not '{label[:40]}'"
                 raise TrajectoryFileError(message, path, i)
             lines = []
             blocks[label] = (i, lines)
         elif not blocks:
-            message = f"the label '{_COUNT}' is wanted before any number"
+            message = f"the label '{_COUNT}' must stand before any number"
             raise TrajectoryFileError(message, path, i)
         else:
             lines.append((i, words))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Balance: how a posture is changed by what the robot measures.
+r"""Balance of a walk: posture corrected by what the robot measures.
 
 Three feedbacks, each with numbers of its own in the settings:
 
@@ -14,14 +14,12 @@ Three feedbacks, each with numbers of its own in the settings:
   the centre of mass by :math:`\dot d = k (p - p_{plan}) - d / T`, so that it gives way
   to a push and comes back.
 
-Hips against a push: the trunk bends the way the body falls.
-
-A push moves the capture point. Where it leaves the sole, ankles can do no more: the
-zero-moment point is on the edge already. A trunk that speeds up forwards presses the
-feet forwards against the floor, as if the sole were longer by
-:math:`I \ddot\theta / (m g)` (Horak and Nashner 1986; Stephens 2007). The bend is the
-error e of the capture point ahead, beyond a distance :math:`e_0` that a walk has by
-itself, over the height h of the centre of mass,
+*Hips* against a push: the trunk bends the way the body falls. A push moves the capture
+point. Where it leaves the sole, ankles can do no more: the zero-moment point is on the
+edge already. A trunk that speeds up forwards presses the feet forwards against the
+floor, as if the sole were longer by :math:`I \ddot\theta / (m g)` (Horak and Nashner
+1986; Stephens 2007). The bend is the error e of the capture point ahead, beyond a
+distance :math:`e_0` that a walk has by itself, over the height h of the centre of mass,
 
 .. math:: \theta = k\,(|e| - e_0)\,\operatorname{sgn}(e) / h
 
@@ -29,12 +27,10 @@ at most ``hip_limit``; it comes back with the time constant ``hip_time``, slowly
 because a trunk that is brought back presses the other way. Only pitch is used: a stance
 is wide.
 
-Standing without strain: the feet give way to what the legs press against the floor.
-
-Both legs and the floor are a closed chain. A foot never lands exactly where it was
-planned, because the legs give way under the load; servos then press the soles apart or
-together, and the friction of the floor holds them. The legs of such a stance push on
-one edge of each sole, and lift the other.
+*Standing without strain.* Both legs and the floor are a closed chain. A foot never
+lands exactly where it was planned, because the legs give way under the load; servos
+then press the soles apart or together, and the friction of the floor holds them. The
+legs of such a stance push on one edge of each sole, and lift the other.
 
 While the robot stands on both feet, the measured wrenches move the soles of the plan
 until nothing is left of it: the half difference f of their horizontal forces moves the
@@ -205,7 +201,7 @@ _MOST_TURN = math.radians(3.0)
 
 
 class SoleLoad(NamedTuple):
-    """What a sole that stands feels.
+    """The load of a sole that stands.
 
     Attributes:
         force: horizontal force of the floor on the sole, x forwards and y to the left

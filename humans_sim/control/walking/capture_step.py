@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Where and when a foot lands after a push, by the linear inverted pendulum.
+r"""Landing place and time of a step after a push, by the linear inverted pendulum.
 
 The capture point :math:`\xi = c + \dot c / \omega` runs away from the zero-moment point
 p below the sole that stands,
@@ -20,10 +20,9 @@ Khadiv, Herzog, Moosavian and Righetti 2016, who solve a quadratic program).
 A body whose joints are held tips as one piece: its own inertia I counts, and
 :math:`\omega^2 = m g h / (m h^2 + I)`.
 
-One leg alone: joint angles that put its sole somewhere, the base being where it is.
-
-A body that was pushed is not where its plan has it. A foot that shall land flat is then
-placed from the base as it is measured.
+*One leg alone*: joint angles for a place of its sole. A body that was pushed is not
+where its plan has it. A foot that shall land flat is then placed from the base as it is
+measured.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def capture_after(
 
 
 def error_at_landing(error: float, low: float, high: float, growth: float) -> float:
-    """What is left of an error of the capture point when the foot lands, one axis [m].
+    """The error of the capture point when the foot lands, one axis [m].
 
     Args:
         error: now, measured less planned [m].
@@ -170,7 +169,7 @@ class CaptureStep:
         # Outwards at the capture point; inwards the leg that stands is in the way.
         middle = 0.5 * float(low[1] + high[1])
         width = max(side * (float(later[1]) - middle), settings.stance_width)
-        wanted = np.array([x, side * width])
+        capture_point = np.array([x, side * width])
         reach = settings.catch_reach
         goal = np.array(
             [min(max(x, -reach), reach), side * min(width, settings.catch_width)]
@@ -181,7 +180,7 @@ class CaptureStep:
         place = foot + way * min(1.0, most / size) if size > 0 else goal
         # Legs do not cross.
         place[1] = side * max(side * place[1], _NARROW * settings.stance_width)
-        return Landing(place, duration, float(np.linalg.norm(wanted - place)))
+        return Landing(place, duration, float(np.linalg.norm(capture_point - place)))
 
 
 _STEPS, _LONGEST, _CLOSE, _DAMPING = 8, 0.4, 1e-5, 1e-6

@@ -15,12 +15,9 @@ A foot that lands shakes the joints, and their speeds say little for some period
 acceleration of the plan says how the centre of mass moves on; the measurement corrects
 it, less where a sole has just landed.
 
-What the sensors of a biped that walks measure.
-
-Where the plan of a walk lies in the world, and how the robot is seen there.
-
-A plan has a world of its own. The robot slips and drifts, so what is drawn or published
-of the plan is moved along with the foot that stands: heading and place on the floor.
+*Plan in the world.* A plan has a world of its own. The robot slips and drifts, so what
+is drawn or published of the plan is moved along with the foot that stands: heading and
+place on the floor.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ from humans_sim.models import Model
 
 
 class SoleWrench(NamedTuple):
-    """What the ground does to a sole, in the frame of the sole.
+    """The wrench of the ground on a sole, in the frame of the sole.
 
     Attributes:
         force: (3,) [N].
@@ -54,7 +51,7 @@ class SoleWrench(NamedTuple):
 
 
 class WalkSensors(NamedTuple):
-    """What the sensors of a robot measure at one time.
+    """Measurements of a robot's sensors at one time.
 
     Attributes:
         attitude: rotation of the base in the world (3, 3); its heading is not used.
@@ -150,7 +147,7 @@ class ComEstimator:
     def _filtered(
         self, seen: Pendulum, loaded: tuple[bool, ...], plan: PatternPoint
     ) -> Pendulum:
-        """What was measured, smoothed by how the plan accelerates."""
+        """The measurement, smoothed by how the plan accelerates."""
         # A foot that stands alone may lose its load in a push: it does not land.
         alone = _ALONE.get(plan.support)
         pairs = enumerate(zip(loaded, self._loaded, strict=True))
@@ -215,7 +212,7 @@ class ComEstimator:
     def _seen_from(
         self, side: Side, wrench: SoleWrench, plan: PatternPoint
     ) -> tuple[float, np.ndarray]:
-        """What one sole says; the kinematics are those of the measurement.
+        """The estimate of one sole; the kinematics are those of the measurement.
 
         Returns:
             Turn from the world to the plan's [rad]; in the plan's world centre of mass,

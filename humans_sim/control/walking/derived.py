@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Settings of a walk that follow from the robot itself.
+r"""Settings of a walk derived from the robot itself.
 
-What a file of a walk does not say is taken from the model: legs, soles and masses. The
-inverted pendulum of the height of the centre of mass sets the times,
-:math:`\omega = \sqrt{g / h}`; the legs set lengths. Shares are those with which the
-robots of the package walk.
+Settings missing in the file of a walk are taken from the model: legs, soles and masses.
+The inverted pendulum of the height of the centre of mass sets the times, :math:`\omega
+= \sqrt{g / h}`; the legs set lengths. Shares are those with which the robots of the
+package walk.
 
-How far the legs of a robot step: inverse kinematics within the joints' ranges.
-
-A step is looked at in the postures that a walk goes through: both feet down with the
-centre of mass on its way from one to the other, and the swing foot in the air half way.
+*Reach of the legs*: inverse kinematics within the joints' ranges. A step is looked at
+in the postures that a walk goes through: both feet down with the centre of mass on its
+way from one to the other, and the swing foot in the air half way.
 """
 
 from __future__ import annotations
@@ -336,11 +335,11 @@ def _stand(
     steps = {"foot_lift": Derived(lift, f"{_LIFT} of the leg, {length:.3f} m")}
     shares = []
     for name, (share, direction) in _STEPS.items():
-        wanted = share * length
-        kept, blocked = reach.longest(direction.share(wanted), lift)
+        step_length = share * length
+        kept, blocked = reach.longest(direction.share(step_length), lift)
         shares.append(kept)
         reason = f"{share} of the leg, {length:.3f} m"
-        steps[name] = _kept(wanted, kept, blocked, reason)
+        steps[name] = _kept(step_length, kept, blocked, reason)
     kept, blocked = 1.0, ()
     if turns == HIP_YAW:
         kept, blocked = reach.longest(Step(turn=_TURN), lift)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where feet go: from a velocity to the next footprint, within what legs reach.
+"""Footstep planning: from a velocity to the next footprint, within reach.
 
-Support polygons: convex hulls of soles, as half-planes with a margin. The swing foot:
-polynomials of time, at rest where it leaves and lands.
+Also: support polygons (convex hulls of soles, half-planes with a margin), and the swing
+foot, polynomials of time at rest at both ends.
 """
 
 from __future__ import annotations

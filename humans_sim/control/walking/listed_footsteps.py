@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footsteps that are given one by one, and footsteps along a path.
+"""Footsteps from a list, along a path, and on uneven ground.
 
-Footsteps on uneven ground: each sole whole on one level, as near as it gets.
+On uneven ground each sole stands whole on one level, as near as it gets.
 """
 
 from __future__ import annotations
@@ -317,9 +317,9 @@ class TreadPlanner(FootstepPlanner):
 
     def next(self, support: Footprint, side: Side, velocity: Velocity) -> Footprint:
         """Where the foot of one side lands, beside the foot that stands."""
-        wanted = super().next(support, side, velocity)
+        footprint = super().next(support, side, velocity)
         beside = super().next(support, side, Velocity())
-        return self._treads.nearest(side, wanted, support) or beside
+        return self._treads.nearest(side, footprint, support) or beside
 
 
 def _grid(corners: np.ndarray) -> np.ndarray:

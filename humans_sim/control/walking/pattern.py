@@ -6,7 +6,7 @@ the next one. In between everything is a closed formula of time: the pendulum, t
 foot, and the posture that belongs to them. Nothing is measured here; a balance
 controller adds what the real robot needs.
 
-The arms of a walk, as its settings have them.
+Also the arms of a walk.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ class WalkPattern:
         self._timeline.stop()
 
     def turned(self, heading: float | None) -> None:
-        """What is measured of the heading, not wrapped, from any zero [rad].
+        """The measured heading, not wrapped, from any zero [rad].
 
         Steps then make up for what lacks of the commanded turn; with None the planned
         turns are taken to be made.

@@ -26,7 +26,7 @@ _TURN = -0.5
 
 
 class PostureTask(NamedTuple):
-    """What is sought, and how.
+    """The posture that is sought, and how.
 
     Attributes:
         links: that carry the two soles (2,).
@@ -238,7 +238,7 @@ def _damped_step(matrix, error, rows, damping, normal, step):
 
 @kernel
 def _column(jacobian, j, carried, matrix, c):
-    """What a velocity does to the centre of mass of the part that it carries."""
+    """The motion of the centre of mass of the part that a velocity carries."""
     m, h0, h1, h2 = carried[0], carried[1], carried[2], carried[3]
     w0, w1, w2 = jacobian[3, j], jacobian[4, j], jacobian[5, j]
     matrix[0, c] = m * jacobian[0, j] + w1 * h2 - w2 * h1

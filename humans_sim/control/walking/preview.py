@@ -20,12 +20,12 @@ least
 .. math:: w_z \sum \lVert z_i - z_i^* \rVert^2 + w_r \sum \lVert \dot z_i \rVert^2
     + w_c \lVert e \rVert^2
 
-inside the support polygons, where e is what is missing in the condition. Unlike in the
+inside the support polygons, where e is the residual of the condition. Unlike in the
 article the condition is soft, so that the program always has a solution. The Hessian
 never changes: its factor is known, and what is left at a knot is a projection
 (:func:`~humans_sim.core.quadratic_program.project`), exact and compiled.
 
-The program of the preview as a projection, in one compiled call.
+The projection is one compiled call.
 """
 
 from __future__ import annotations
@@ -181,16 +181,16 @@ class Preview:
         capture = (state.capture_point(self._omega) - origin) / unit
         later = self._shares @ local[n - 1 :] + self._beyond * local[-1]
         # Knot 0 is the origin, which has no share in this frame.
-        wanted = capture - self._beyond * later
+        capture_target = capture - self._beyond * later
         pull = self._weight * local[:n]
-        pull += self._capture_weight * np.outer(self._shares[1:], wanted)
+        pull += self._capture_weight * np.outer(self._shares[1:], capture_target)
         knots, answer = nearest_knots(self._inverse, pull, normals, high)
         if answer != SOLVED:
             raise ControlError(
                 "no motion of the centre of mass keeps the zero-moment point in the "
                 "support: its polygons are empty"
             )
-        self.missing = unit * (wanted - self._shares[1:] @ knots)
+        self.missing = unit * (capture_target - self._shares[1:] @ knots)
         return origin + unit * knots
 
 

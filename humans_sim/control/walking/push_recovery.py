@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps after a push: the walk is left, the body is caught, and the walk goes on.
+"""Steps after a push: the walk is left, the body is caught, and the walk resumes.
 
 A push that the sole below the body cannot hold back ends the plan. What then happens
 needs no plan:
@@ -105,7 +105,7 @@ class PushRecovery:
         period: time between two calls [s].
 
     Attributes:
-        stands: the plan at the end of the last rest before the walk goes on, if any.
+        stands: the plan at the end of the last rest before the walk resumes, if any.
     """
 
     def __init__(self, pattern: WalkPattern, period: float) -> None:
@@ -139,7 +139,7 @@ class PushRecovery:
         return self._step is not None or self._rest is not None
 
     def standing(self, sensors: WalkSensors) -> WalkSensors:
-        """What is measured without a foot that no plan has where it lands."""
+        """The measurement without a foot that no plan has where it lands."""
         if self._step is None:
             return sensors
         if self._step.side is Side.LEFT:
@@ -209,7 +209,7 @@ class PushRecovery:
     def update(
         self, t: float, seen: BodyEstimate, sensors: WalkSensors, commanded: np.ndarray
     ) -> np.ndarray | None:
-        """Joint angles for the servos one period later; None where the walk goes on.
+        """Joint angles for the servos one period later; None where the walk resumes.
 
         Args: as of :meth:`begin`.
         """

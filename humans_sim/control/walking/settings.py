@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a walk needs to know of a biped: names, lengths and times, from a YAML file.
+"""Settings of a walk: names, lengths and times of a biped, from a YAML file.
 
 What a file does not say follows from the robot
 (:mod:`humans_sim.control.walking.derived`).
@@ -330,7 +330,7 @@ def walk_file(source: Path) -> Path:
 
 def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     """Settings, with those that are not given from the model itself."""
-    usual: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "fall_tilt": RobotSetup.of_model(model).fall_tilt,
         "max_level_step": 0.0,
         "pivot_share": 1.0,
@@ -350,15 +350,15 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
         "catch_width": 0.15,
         "catch_speed": 0.8,
     }
-    wanted = {field.name for field in fields(WalkSettings)}
-    if wanted - set(values) - set(usual):
+    names = {field.name for field in fields(WalkSettings)}
+    if names - set(values) - set(defaults):
         if not {"left", "right"} <= set(values):
             sides = zip(("left", "right"), sole_sides(model), strict=True)
             values = {**dict(sides), **values}
         step = None if "mpc_period" in values else values.get("step_duration")
         derived = derived_settings(model, values["left"], values["right"], step)
-        usual |= {name: item.value for name, item in derived.items()}
-    return {**usual, **values}
+        defaults |= {name: item.value for name, item in derived.items()}
+    return {**defaults, **values}
 
 
 _WORDS = ("left", "right", "turns")

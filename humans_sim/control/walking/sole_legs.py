@@ -15,7 +15,7 @@ TURNS = (HIP_YAW, SLIP)
 
 
 class SolePairNames(Protocol):
-    """What of a walk's settings names its legs and how they turn."""
+    """Settings of a walk that name its legs and how they turn."""
 
     @property
     def left(self) -> str:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Phases of a walk on a grid of knots: which foot stands, which goes where, and when.
 
-What has begun stays as it is; everything later is planned anew when the command
+A phase that has begun stays as it is; everything later is planned anew when the command
 changes or a phase begins.
 
-Heading of a walk: how far it should have turned, how far it has, and the next turn.
-
-The command says how far each step turns the body. What is measured, or else planned,
-says how far it turned. The difference is made good by the steps to come.
+*Heading.* The command says how far each step turns the body. What is measured, or else
+planned, says how far it turned. The difference is made good by the steps to come.
 
 Hips with a yaw joint turn a little in each step, and take in a share of the difference.
 Legs that slip pivot on both feet, which takes time, and turn worse where the pivot is
@@ -88,7 +86,7 @@ class Heading:
         self._made += made
 
     def missing(self, pending: float) -> float:
-        """What lacks when a planned turn is over [rad].
+        """The missing angle when a planned turn is over [rad].
 
         Args:
             pending: turn that is under way and not yet counted [rad].
@@ -140,7 +138,7 @@ _IN_PLACE = 2
 
 
 class WalkPhase(IntEnum):
-    """What a walk is doing; the numbers are those of the message WalkStatus."""
+    """The phase of a walk; the numbers are those of the message WalkStatus."""
 
     STANDING = 1
     STARTING = 2
@@ -237,7 +235,7 @@ class SupportPhase:
         return np.vstack([rows, np.broadcast_to(table[-1], (count - len(rows), 2))])
 
     def key(self) -> tuple[object, ...]:
-        """What two phases of one biped have in common that are the same."""
+        """The key that two equal phases of one biped share."""
         times, turns = (self.first, self.last), (self.turn, self.asked, self.made)
         return *times, *turns, self.step, *self.feet.values(), self.zmp.tobytes()
 
@@ -346,7 +344,7 @@ class Timeline:
 
     @property
     def activity(self) -> WalkPhase:
-        """What the plan is doing; a walk that has landed its last foot stands."""
+        """The phase of the plan; a walk that has landed its last foot stands."""
         if self.phases[0].last is None:
             return WalkPhase.STANDING
         if self._to_begin is not None and self._to_begin < 2:
@@ -401,7 +399,7 @@ class Timeline:
         return not isinstance(self._planner, ListedFootsteps)
 
     def ahead(self, knot: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the n knots of the horizon after a given one shall keep.
+        """Conditions of the n knots of the horizon after a given one.
 
         Returns:
             Preferred zero-moment points (2 n, 2) [m], as far again beyond the horizon;

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walking by velocity: a controller for a simulated biped with position servos.
-
-A walker that leads the servos of a simulated biped, call by call.
-"""
+"""Walking by velocity: a controller for a simulated biped with position servos."""
 
 from __future__ import annotations
 
@@ -136,7 +133,7 @@ class ServoWalk(Controller):
         return np.clip(ahead, model.lower_limits, model.upper_limits)
 
     def sensors(self, sample: Sample) -> WalkSensors:
-        """What the robot measures in a sample of the simulation it is attached to."""
+        """Measurements of the robot in a sample of its simulation."""
         if self._soles is None:
             raise ParameterError("the walk is not attached to a simulation")
         loads = {
@@ -260,7 +257,7 @@ class Walk(Controller):
 
     @property
     def walker(self) -> Walker:
-        """What plans and balances; known once a simulation has this controller."""
+        """The walker; known once a simulation has this controller."""
         return self._attached().walker
 
     def _attached(self) -> ServoWalk:

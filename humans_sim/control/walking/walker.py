@@ -43,7 +43,7 @@ _CAUGHT_TILT = 1.4
 
 
 class WalkCommand(NamedTuple):
-    """What a walker commands at one time.
+    """The command of a walker at one time.
 
     Attributes:
         plan: the pattern.
@@ -147,7 +147,7 @@ class Walker:
         return self.pattern.standing()
 
     def tick(self, t: float, sensors: WalkSensors | None = None) -> WalkCommand:
-        """What the servos shall have reached one period after ``t``.
+        """The command that the servos reach one period after ``t``.
 
         Args:
             t: time of the measurement, not before the last one [s].
@@ -181,7 +181,7 @@ class Walker:
         return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
 
     def _caught(self, t: float, sensors: WalkSensors | None) -> WalkCommand | None:
-        """What a body does that was pushed; None while it walks."""
+        """The command of a body that was pushed; None while it walks."""
         plan, recovery = self._plan, self._recovery
         if plan is None or self._joints is None:
             return None
@@ -281,7 +281,7 @@ class Walker:
         return np.concatenate([self._relief.shift, self._relief.turn])
 
     def _load(self, side: Side, wrench: SoleWrench) -> SoleLoad | None:
-        """What a sole feels; None where it is not loaded."""
+        """The load of a sole; None where it is not loaded."""
         load = float(wrench.force[2])
         if load < LOADED * self._weight:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Postures of a biped: feet, centre of mass and attitude of the base are given.
+"""Inverse kinematics of a biped: from feet, centre of mass and base attitude.
 
 The unknowns are the position of the base and the joints of the legs; the other joints
 stay. A leg of six joints puts its sole into any pose. One without a yaw joint cannot
@@ -7,8 +7,7 @@ turn its sole: on an upright base a flat sole has the heading of the base, and t
 of the sole's yaw is left out. One without a roll joint in its ankle leans with its
 foot, and the row of the sole's roll is left out.
 
-Arms that swing against the legs: shoulders turn as the feet go apart. A foot at one
-time of a walk.
+Also arms that swing against the legs, and a foot at one time of a walk.
 """
 
 from __future__ import annotations
@@ -279,7 +278,7 @@ class WalkKinematics:
     def _target(
         self, com: np.ndarray, left: pin.SE3, right: pin.SE3
     ) -> tuple[np.ndarray, ...]:
-        """What kernels take as a target."""
+        """The target as kernels take it."""
         places, turns = np.empty((2, 3)), np.empty((2, 3, 3))
         places[0], places[1] = left.translation, right.translation
         turns[0], turns[1] = left.rotation, right.rotation

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The event-driven method for a model whose joints have dry friction.
 
-Dry friction of joints as contacts: a brake shoe on each joint.
-
-A shoe of mass m rests on the joint by its weight, which is the dry friction c of the
-joint: :math:`m g = c`, with a coefficient of friction of one. It can lift off the joint
-by a coordinate of its own, but nothing ever makes it: its normal force is c, so the
-joint is held by anything up to c and slides against c. That is the set-valued law
-:math:`r \in c \operatorname{Sgn}(\dot q)` without rounding off, and events of sticking
-and sliding come with it. In an impact the shoe gives no impulse, as a friction torque
-of finite size must not.
+Dry friction is a contact: a brake shoe on each joint. A shoe of mass m rests on the
+joint by its weight, which is the dry friction c of the joint: :math:`m g = c`, with a
+coefficient of friction of one. It can lift off the joint by a coordinate of its own,
+but nothing ever makes it: its normal force is c, so the joint is held by anything up to
+c and slides against c. That is the set-valued law :math:`r \in c
+\operatorname{Sgn}(\dot q)` without rounding off, and events of sticking and sliding
+come with it. In an impact the shoe gives no impulse, as a friction torque of finite
+size must not.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ class BrakedSystem:
         return np.concatenate([q, rest]), np.concatenate([v, rest])
 
     def largest_deceleration(self, q: np.ndarray) -> float:
-        """What dry friction alone does to the joints, at most [rad/s^2]."""
+        """Largest deceleration of the joints by dry friction alone [rad/s^2]."""
         terms = self.terms(q, np.zeros(self.nv), np.zeros(0, dtype=np.int64))
         mobility = np.diag(np.linalg.inv(terms.mass))[self._joints]
         return float((self._weight * mobility).max())
@@ -232,7 +231,7 @@ _TURN = 10.0
 
 
 def event_stepper_of(system: System) -> type[Stepper]:
-    """What advances a system by the event-driven method.
+    """The event-driven stepper of a system.
 
     Raises:
         ParameterError: the system has a law that the method does not know.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What contacts do at an event: impacts, then who sticks, slides or opens."""
+"""Contacts at an event: impacts, then sticking, sliding or opening."""
 
 from __future__ import annotations
 

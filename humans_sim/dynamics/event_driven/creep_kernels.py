@@ -18,8 +18,8 @@ the others support the sole. Where no others do, it opens: loads are never negat
 contact without load does not approach. The right-hand side is continuous over all of
 this, so that the opening of a contact needs no event either.
 
-The derivatives of smooth motion, put together from their parts. The stiff part of the
-derivatives of smooth motion, for implicit integrators.
+Derivatives are put together from their parts; the stiff part serves implicit
+integrators.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _contact_motion(rows, tangents, velocity):
 
 @kernel
 def _friction_directions(motion, mode, tangents, creep_speed):
-    """What friction opposes, of length below one (k, 2)."""
+    """Directions that friction opposes, of length below one (k, 2)."""
     k = mode.shape[0]
     direction = np.zeros((k, 2))
     for c in range(k):

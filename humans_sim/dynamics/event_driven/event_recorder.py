@@ -54,7 +54,7 @@ class _Side(NamedTuple):
 
 
 class _Begun(NamedTuple):
-    """What is there when the events of a time begin."""
+    """The state when the events of a time begin."""
 
     t: float
     q: np.ndarray

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding the first event inside a step that was made.
+"""Search for the first event inside a step that was made.
 
-Which gaps may have closed in a step, by its two ends.
+Gaps that may have closed are chosen by the two ends of the step.
 
-Closed contacts on terrain that come to another face, edge or corner of it.
-
-There the normal turns, or its curvature jumps: an event, at which contacts are decided
-anew. A point that slides over a convex edge flies from there, one that slides into a
-valley hits its other side, a ball rolls from a face onto an edge.
+*Terrain*: closed contacts come to another face, edge or corner of it. There the normal
+turns, or its curvature jumps: an event, at which contacts are decided anew. A point
+that slides over a convex edge flies from there, one that slides into a valley hits its
+other side, a ball rolls from a face onto an edge.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ _FACET = "facet"
 
 
 class DetectedEvents(NamedTuple):
-    """What happens first in a step.
+    """The first events in a step.
 
     Attributes:
         time: when [s].

@@ -7,7 +7,7 @@ the integrator. In velocities and impulses over a short time the contact problem
 solution nearly always, so a few time steps lead past such a place. Steps are tiny at
 first, as their error is theirs alone, and grow where that does not help.
 
-Ending runs that would take for ever.
+Also the end of runs that would take for ever.
 """
 
 from __future__ import annotations

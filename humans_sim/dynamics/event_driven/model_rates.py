@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The right-hand side of a model between two events, and its gaps, compiled.
 
-The right-hand side between two events, with the modes of the contacts fixed.
-
-Drift off the constraints is pulled back inside the equations: the contacts obey
-:math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place of :math:`\ddot g = 0`, which
-is the same motion when g is zero and forgets numerical errors in a time
-:math:`1/\omega`.
-
-The right-hand side of a model in one compiled call, and its gaps.
+Modes of the contacts are fixed. Drift off the constraints is pulled back inside the
+equations: the contacts obey :math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place
+of :math:`\ddot g = 0`, which is the same motion when g is zero and forgets numerical
+errors in a time :math:`1/\omega`.
 
 Poses, mass matrix and bias come from the model's table of links, contacts and their
 forces from the kernels that every system uses.
@@ -324,7 +320,7 @@ def model_gap_rates(model, q, v):
 
 
 class CompiledModel:
-    """What the kernels know of a model in its scene.
+    """A model in its scene, as the kernels take it.
 
     Args:
         system: the model in its scene.
@@ -367,7 +363,7 @@ class CompiledModel:
         y: np.ndarray,
         applied: np.ndarray,
     ) -> tuple[Any, ...]:
-        """What :func:`smooth_rates` returns; its arguments, as plain tuples.
+        """The result of :func:`smooth_rates`; its arguments, as plain tuples.
 
         Raises:
             ConfigurationError: the posture is beyond the reach of the model's drives.

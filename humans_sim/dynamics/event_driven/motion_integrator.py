@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integrator of smooth motion: one step at a time, then look back into it.
+"""The integrator of smooth motion, which changes its method where motion is stiff.
 
-An integrator that changes its method where motion is stiff.
+It makes one step at a time, and can look back into it.
 
 Contacts that slide by micrometres a second are stiff: friction turns with the velocity,
 at a rate of friction over speed. An explicit method then takes steps of 0.1 us for a
@@ -30,7 +30,7 @@ from humans_sim.dynamics.system import Chart, State, System
 _STABLE = 4.0
 """Step size times stiffness that the explicit method can just take (Hairer: 6.1)."""
 _STIFF_STEPS = 6
-"""Stiff steps in a row after which the implicit method goes on."""
+"""Stiff steps in a row after which the implicit method takes over."""
 _IMPLICIT_STEPS = 100
 """Steps of the implicit method after which the explicit one is tried again."""
 _SHORT = 2e-4
@@ -197,7 +197,7 @@ class MotionIntegrator:
         return self._motion.last
 
     def adjust(self) -> None:
-        """What the forces refer to changed where the last step ended."""
+        """The reference of the forces changed where the last step ended."""
         self._started.adjust()
 
     def step(self, start: float, bound: float) -> None:

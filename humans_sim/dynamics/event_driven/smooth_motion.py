@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Smooth motion with the contacts as they are: what holds between two events.
-
-The closed contacts between two events, and what each of them does.
-"""
+"""Smooth motion between two events: contacts keep their modes."""
 
 from __future__ import annotations
 
@@ -132,7 +129,7 @@ class ContactModes:
         return modes
 
     def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What :func:`acceleration_in_modes` takes of them.
+        """The arguments of :func:`acceleration_in_modes`.
 
         Args:
             direction: of sliding (k, 2).
@@ -516,7 +513,7 @@ class SmoothMotion:
         return self.last
 
     def evaluate_aside(self, state: State) -> Evaluation:
-        """The same, beside a motion that goes on as if it had not been asked for."""
+        """The same, beside a motion that continues as if it had not been asked for."""
         names = ("last", "_last_state", "lowest_margin", "evaluations")
         kept = {name: vars(self)[name] for name in names if name in vars(self)}
         try:

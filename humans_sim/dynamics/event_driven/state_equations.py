@@ -163,7 +163,7 @@ class StateEquations:
             length = float(np.linalg.norm(q[3:7]))
             if not 0.5 < length < 2.0:
                 raise ConfigurationError(
-                    f"the base quaternion x[3:7] has the length {length:g}: 1 is wanted"
+                    f"the base quaternion x[3:7] must have the length 1, not {length:g}"
                 )
             q[3:7] /= length
         return State(float(t), q, x[nq : nq + nv].copy(), x[nq + nv :].copy())

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole steps of a model between two events, each in one compiled call.
 
-A whole step of a model whose contacts keep their modes, in one compiled call.
-
-Stages and control of the step are those of :mod:`humans_sim.dynamics.integrators`; the
-actuation is a table of drives.
-
-A whole step of a model whose contacts creep, in one compiled call.
-
-The Rosenbrock method's stages, its derivatives and the control of its step are those of
-:mod:`humans_sim.dynamics.integrators`; the actuation is a table of drives.
+Where contacts keep their modes, stages and control of the step are those of Dormand and
+Prince's method (:mod:`humans_sim.dynamics.integrators`); where they creep, those of its
+Rosenbrock method. The actuation is a table of drives.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class FlyingScene(SceneSystem):
         self._free: dict[tuple[int, ...], RigidBodies] = {}
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the scene."""
+        """The record of the scene in a run."""
         return {**super().record(), "flight": self.flight}
 
     def fly(

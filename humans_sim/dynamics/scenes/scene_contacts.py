@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may touch in a scene: features, solids, pairs of them, ends of joints.
+"""Contacts of a scene: features, solids, pairs of them, ends of joints.
 
-Compiled geometry of scenes in which solids move: gaps, rates and Jacobians.
-
-A mover is a link of the robot or a free body; the floor and what is fixed to it have
-the number -1. Contacts are, in this order: features (balls and points of movers) with
-solids, places of pairs of boxes, joints with their limits.
+Gaps, rates and Jacobians are compiled. A mover is a link of the robot or a free body;
+the floor and what is fixed to it have the number -1. Contacts are, in this order:
+features (balls and points of movers) with solids, places of pairs of boxes, joints with
+their limits.
 """
 
 from __future__ import annotations
@@ -214,7 +213,7 @@ class SceneContacts:
 
 
 class SceneGeometry(NamedTuple):
-    """What may touch in a scene, and where it is.
+    """Geometry of all that may touch in a scene.
 
     Attributes:
         poses: rotation and place of the movers (m, 3, 4).
@@ -238,7 +237,7 @@ class SceneGeometry(NamedTuple):
 
 
 class SceneMotion(NamedTuple):
-    """What contacts move with.
+    """Velocities that move the contacts.
 
     Attributes:
         support: velocities that move each mover (m, nv).

@@ -5,9 +5,6 @@ All of them stand in one tree of pinocchio's: the robot first, then a free flyer
 each body. So they share one mass matrix and one contact problem, and a robot can push a
 box. Made for the method ``time_stepping``: the accelerations of contacts between
 movers, which event-driven simulation needs, are not computed.
-
-A robot and free bodies in one tree of pinocchio's. Local coordinates of a scene: the
-robot's, then those of each free body.
 """
 
 from __future__ import annotations
@@ -300,7 +297,7 @@ class SceneSystem:
         return np.array(self._pin.gravity.linear)
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the scene."""
+        """The record of the scene in a run."""
         return {
             **model_and_ground(self.robot, self.ground),
             **({} if self.touching is None else touching_record(self.touching)),
@@ -328,11 +325,11 @@ class SceneSystem:
         names = [body.name for body in self.bodies]
         given = {*places, *(rotations or {})}
         if set(places) != set(names) or not given <= set(names):
-            raise ConfigurationError(f"places of {', '.join(names)} are wanted")
+            raise ConfigurationError(f"places of {', '.join(names)} must be given")
         parts = []
         if self.robot is not None:
             if robot is None:
-                raise ConfigurationError("the robot's configuration is wanted, too")
+                raise ConfigurationError("the robot's configuration is missing")
             parts.append(self.robot.check_configuration(robot))
         for name in names:
             turn = np.eye(3) if rotations is None else rotations.get(name, np.eye(3))
@@ -361,7 +358,7 @@ class SceneSystem:
             self._links.forget()
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise ConfigurationError(
-                f"{self.nq} coordinates and {self.nv} velocities are wanted"
+                f"{self.nq} coordinates and {self.nv} velocities must be given"
             )
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise ConfigurationError("coordinates and velocities must be finite")

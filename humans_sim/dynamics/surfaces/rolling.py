@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rolling bodies: coins, ellipsoids, rattlebacks, and how they start.
 
-Bodies known for the way they roll, and how they start.
-
 The rattleback has the numbers of Kane and Levinson (Realistic mathematical modeling of
 the rattleback, International Journal of Non-Linear Mechanics 17, 1982).
 """
@@ -53,7 +51,7 @@ class RollingBody:
 
 
 def _shape_of(surface: Surface) -> dict[str, Any] | None:
-    """What a surface looks like: a coin of a ring, a ball, an ellipsoid."""
+    """The shape of a surface: a coin of a ring, a ball, an ellipsoid."""
     place = surface.placement.translation.tolist()
     if isinstance(surface, Torus) and surface.placement.isIdentity():
         radius, edge = surface.ring_radius, surface.tube_radius
@@ -92,7 +90,7 @@ def rolling_bodies(
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):
-        raise BodyError(f"bodies with names of their own are wanted, not {names}")
+        raise BodyError(f"bodies must have names of their own, not {names}")
     tree, pairs = pin.Model(), []
     tree.gravity.linear = np.asarray(gravity, dtype=float)
     ground = Plane() if floor is None else floor
@@ -301,7 +299,7 @@ def rolling_knee(
 
 
 def _drawn_leg(condyle: float) -> list[dict[str, Any]]:
-    """What is drawn of :func:`rolling_knee`: shafts, plateau, condyles, foot, load."""
+    """Shapes of :func:`rolling_knee`: shafts, plateau, condyles, foot, load."""
 
     def shaft(name: str, joint: str, low: float, high: float) -> dict[str, Any]:
         size = {"radius": 0.018, "thickness": high - low}

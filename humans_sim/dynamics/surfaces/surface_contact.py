@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Where two smooth surfaces that move touch, and how that place moves on.
+r"""Contact of two smooth surfaces that move, and the motion of its place.
 
 The nearest points of the surfaces have one normal n, out of body 1. Over surface i with
 the curvatures K_i the point runs at u_i; with the gap g, the velocity V of body 2

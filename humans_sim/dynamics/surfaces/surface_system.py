@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""A mechanism whose bodies touch with smooth surfaces, as the dynamics sees it.
 
-Local coordinates of any tree of pinocchio's.
-
-Springs and dampers at the joints of a tree.
-
-The potential of the springs is :math:`\tfrac12 d^T K d` with the difference d of the
-configuration from the rest: the vector of the rotation at a ball joint. Their force is
-its exact gradient.
+*Springs and dampers* at the joints. The potential of the springs is :math:`\tfrac12 d^T
+K d` with the difference d of the configuration from the rest: the vector of the
+rotation at a ball joint. Their force is its exact gradient.
 """
 
 from __future__ import annotations
@@ -166,7 +162,7 @@ class SurfaceSystem:
         self._nearest = [NearestPoints(pair) for pair in pairs]
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of the mechanism."""
+        """The record of the mechanism in a run."""
         if not self._drawn:
             return {}
         bodies = [dict(body) for body in self._drawn]

@@ -121,7 +121,7 @@ class BoundedSteps:
         return tuple(result)
 
     def power(self, mean: np.ndarray) -> float:
-        """What damping and forces of the last step take at its mean velocity [W]."""
+        """Power of damping and forces of the last step, at its mean velocity [W]."""
         power = float(self._damping @ mean**2)
         groups = self._groups
         if groups is not None:

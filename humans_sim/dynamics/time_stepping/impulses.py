@@ -7,9 +7,8 @@ is solved together with the contact law between the impulses p and the velocitie
 end of the step. What it takes, the factor U of M and :math:`U^{-1} J^T`, also serves to
 put gaps right afterwards.
 
-The energy of a time step: what it may be, and how a velocity is made to obey.
-
-A step may not end with more energy than it began with and the applied forces put in,
+*Energy* of a step and its bound. A step may not end with more energy than it began with
+and the applied forces put in,
 
 .. math:: E_{k+1} \le E_k + h\, \tau \cdot \tfrac12 (v_k + v_{k+1}),
 
@@ -106,7 +105,7 @@ class StepEquations(NamedTuple):
 
 @kernel
 def step_end(equations, impulses, which, h, tangents, before):
-    """What a step leads to.
+    """The end of a step.
 
     Args:
         equations: fields of a :class:`StepEquations`, as a plain tuple.
@@ -153,7 +152,7 @@ def step_end(equations, impulses, which, h, tangents, before):
 
 @kernel
 def entry_motion(gap, approach, ends, restitution, h):
-    """What the contact law adds to the normal motion of a contact in a step.
+    """Normal motion that the contact law adds to a contact in a step.
 
     Args:
         gap: at the middle of the step [m, rad].
@@ -329,7 +328,7 @@ def closing_shift(factor, spread, delassus, which, active, gap):
 
 @kernel
 def unsettled(gap, closed, which, tolerance):
-    """What is still to be put right after a step.
+    """Errors still to be corrected after a step.
 
     Args:
         gap: of all contacts (nc,).

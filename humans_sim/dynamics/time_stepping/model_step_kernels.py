@@ -4,11 +4,9 @@
 Poses, mass matrix and bias come from a table of links, contacts from the kernels that
 both methods share, impulses and shifts from those of any system's step.
 
-Which points of a model a time step can bring to the ground.
-
-A body has a hundred points that may touch and stands on eight of them. A ball around
-all points of a link bounds their gaps from below; a step leaves out the links whose
-balls stay clear of the scene.
+*Points near the ground.* A body has a hundred points that may touch and stands on eight
+of them. A ball around all points of a link bounds their gaps from below; a step leaves
+out the links whose balls stay clear of the scene.
 """
 
 from __future__ import annotations
@@ -146,7 +144,7 @@ class StepStart(NamedTuple):
 
 
 class StepGeometry(NamedTuple):
-    """What of a model touches.
+    """Contact geometry of a model.
 
     Attributes:
         moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`

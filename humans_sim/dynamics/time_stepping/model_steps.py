@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time steps of models in compiled calls: one, or all up to the next command.
 
-Many time steps of a model in one compiled call.
-
 Between two commands nothing but drives acts on a model. Its steps then need nothing
 from outside, and what a call costs is paid once for all of them.
 """
@@ -57,7 +55,7 @@ class SeriesStart(NamedTuple):
 
 
 class SeriesLinks(NamedTuple):
-    """What says whether links of a model can touch each other.
+    """The test whether links of a model can touch each other.
 
     Attributes:
         bounds: fields of a :class:`~humans_sim.dynamics.self_contact_kernels.\
@@ -206,7 +204,7 @@ class ModelSteps:
         h: float,
         energies: tuple[float, float, float],
     ) -> tuple[Any, ...]:
-        """What :func:`model_step` returns; its arguments, as plain tuples."""
+        """The result of :func:`model_step`; its arguments, as plain tuples."""
         result: tuple[Any, ...] = model_step(
             self._tree, self._geometry, start, applied, h, energies
         )
@@ -215,7 +213,7 @@ class ModelSteps:
     def series(
         self, drives: DriveTable, start: tuple[Any, ...], clock: tuple[float, ...]
     ) -> tuple[Any, ...]:
-        """What :func:`model_series` returns; its arguments, as plain tuples."""
+        """The result of :func:`model_series`; its arguments, as plain tuples."""
         result: tuple[Any, ...] = model_series(
             self._tree, self._geometry, self._far, tuple(drives), start, clock
         )

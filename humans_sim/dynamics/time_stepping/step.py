@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""One time step: impulses, then gaps and energy corrected.
 
-The least change of position after which contacts are where they belong.
+Gaps are corrected by the least change of position:
 
 .. math:: \min_s s^T M s \quad \text{with} \quad g_i + J_i s = 0, \; g_j + J_j s \ge 0
 
@@ -121,7 +121,7 @@ def check_speed(
 
 
 class StepResult(NamedTuple):
-    """What a step leads to.
+    """The result of a step.
 
     Attributes:
         q: configuration at the end.
@@ -153,7 +153,7 @@ class StepResult(NamedTuple):
 
 
 def singular_mass_text(mass: np.ndarray, names: Sequence[str]) -> str:
-    """What is wrong with a singular mass matrix, and what to do.
+    """The message for a singular mass matrix, and what to do.
 
     Args:
         mass: (nv, nv).
@@ -469,7 +469,7 @@ class ImpulseSteps:
         )
 
     def _applied(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What acts on the system but contacts, with the actuation's states of now."""
+        """Loads on the system but contacts, with the actuation's states of now."""
         return self._loads.at(t, q, v, self._state.z).applied
 
     def moments(self) -> np.ndarray:

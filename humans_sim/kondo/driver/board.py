@@ -5,15 +5,12 @@ A robot's thread (:mod:`.robot`) knows :class:`Boards` alone. Boards of another 
 (RCB-3, RCB-4) are another subclass of it and another name in
 :mod:`~humans_sim.kondo.driver.robot_settings`.
 
-What a driven robot says of itself.
-
-Set points that a board may have in force, where it did not acknowledge all.
-
-A frame that was not answered was taken or not. The set point in force is the last one
-that is known to have been taken, or any that was sent since; what lies between the
-least and the largest of them bounds the next step. An acknowledgement that is late, or
-could be an earlier frame's, still rules out what was sent before that frame: so a robot
-on a slow line continues, by one step for two acknowledgements.
+*Set points in force*, where a board did not acknowledge all. A frame that was not
+answered was taken or not. The set point in force is the last one that is known to have
+been taken, or any that was sent since; what lies between the least and the largest of
+them bounds the next step. An acknowledgement that is late, or could be an earlier
+frame's, still rules out what was sent before that frame: so a robot on a slow line
+continues, by one step for two acknowledgements.
 
 An acknowledgement has no sum: another reply may become one on the line, and a damaged
 frame whose sum is right by chance is acknowledged like the one that was sent. So what
@@ -210,7 +207,7 @@ class NotFreedError(NoAnswerError):
 
 
 class Boards(ABC):
-    """What a robot's boards can do.
+    """The boards of a robot.
 
     Channel values are degrees, one for each channel of the robot in its order; None
     where a channel is to be left alone, or has no servo.
@@ -338,7 +335,7 @@ _STILL = math.radians(0.6)
 
 
 class RobotState(Enum):
-    """What the servos do."""
+    """The state of the servos."""
 
     CLOSED = "closed"
     """The port is not open."""
@@ -356,7 +353,7 @@ class RobotState(Enum):
 
 
 class OnFault(StrEnum):
-    """What the servos do after a lost line, a pause of the driver or another fault."""
+    """The state of the servos after a lost line, a pause or another fault."""
 
     KEEP = "keep"
     """As the boards have them: nothing is sent. Boards that stayed on hold their last
@@ -378,7 +375,7 @@ class RobotStateError(HumansError, RuntimeError):
 
 
 class Move(NamedTuple):
-    """What energising moves: the servos begin where they are.
+    """The motion of energising: the servos begin where they are.
 
     Attributes:
         joint: that goes farthest.
@@ -418,7 +415,7 @@ class Reading(NamedTuple):
 
 @dataclass
 class Health:
-    """What became of commands.
+    """State and counts of commands of a driven robot.
 
     Attributes:
         state: of the robot.

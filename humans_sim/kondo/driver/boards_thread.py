@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that owns the boards on a port: opens them, asks them, finds them again.
+"""The thread that owns the boards on a port: opens them, asks them, finds them again.
 
-RequestQueue to a thread that owns something: asked from others, answered by it.
+Other threads ask it through a :class:`RequestQueue`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths that a robot is led along: trajectories, motions, the path home.
+"""Paths of a robot: trajectories, motions, the path home.
 
-A robot led along a path in real time, by the thread that waits for it. Whether a robot
-can play a motion: looked at before anything moves.
+Followed in real time, by the thread that waits for it. Motions are checked before
+anything moves.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class Streamed(NamedTuple):
 
 
 class Rest:
-    """What is left of a path from a time on."""
+    """The rest of a path from a time on."""
 
     def __init__(self, path: JointPath, begin: float) -> None:
         """Leave out the beginning.

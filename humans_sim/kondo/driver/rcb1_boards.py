@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two RCB-1 on one line as one robot: set points, readings, limp servos.
 
-What RCB-1 boards keep: trims and motions, read back after they are written.
+Also trims and motions that the boards keep, read back after they are written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Rcb1Memory:
         self._link, self._ids = link, ids
 
     def trims(self) -> tuple[int, ...]:
-        """What the boards add to every channel [deg]."""
+        """Trims that the boards add to every channel [deg]."""
         trims: list[int] = []
         for board in self._ids:
             reply = self._link.exchange(rcb1.GetTrims(board))
@@ -53,7 +53,7 @@ class Rcb1Memory:
         """
         if len(trims) != CHANNELS * len(self._ids):
             raise BoardError(
-                f"{CHANNELS * len(self._ids)} trims are wanted, not {len(trims)}"
+                f"{CHANNELS * len(self._ids)} trims must be given, not {len(trims)}"
             )
         orders = [
             rcb1.SetTrims(board, tuple(t + TRIM_ZERO for t in trims[k : k + CHANNELS]))

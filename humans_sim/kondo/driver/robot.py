@@ -130,12 +130,12 @@ class KondoRobot(BoardsThread):
 
     @property
     def state(self) -> RobotState:
-        """What the servos do."""
+        """The state of the servos."""
         with self._lock:
             return self._health.state
 
     def health(self) -> Health:
-        """What the robot says of itself; a copy."""
+        """State and counts of the robot; a copy."""
         with self._lock:
             return replace(
                 self._health,
@@ -225,7 +225,7 @@ class KondoRobot(BoardsThread):
         self.ask(lambda boards: self._take_pose(boards, stops=stops))
 
     def preview(self) -> Move:
-        """What energising would move, from where the servos are now; nothing moves.
+        """The motion of energising, from where the servos are now; nothing moves.
 
         Raises:
             LinkError: the boards do not answer.
@@ -236,7 +236,7 @@ class KondoRobot(BoardsThread):
         return self.move_from(self.read_back())
 
     def move_from(self, angles: Mapping[str, float]) -> Move:
-        """What energising would move from a pose [rad].
+        """The motion of energising from a pose [rad].
 
         A robot that something commands, though it is stopped, goes where that was last;
         else joints that were bent out of their ranges go back.

@@ -28,7 +28,7 @@ _FINEST = 1.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What no set point goes beyond; positions are limited by each channel's range.
+    """Limits of set points; positions are limited by each channel's range.
 
     Attributes:
         speed: of a channel [deg/s].

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last word on set points: no channel goes too far, too fast or by too much.
+"""Limits of set points: no channel goes too far, too fast or by too much.
 
 Whatever asks for a position (a topic, a trajectory, a motion, a program), what is sent
 to the boards comes out of a :class:`Guard`.
 
-One set point after the other to all boards, and which of them acknowledged what.
+Also the sending to all boards, and their acknowledgements.
 """
 
 from __future__ import annotations

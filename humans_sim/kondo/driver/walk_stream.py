@@ -5,9 +5,7 @@ The walking pattern is a plan, which balance corrects by sensors. Boards without
 follow the plan as it is. That stays up because its steps are slow (:data:`STEP`, near
 to the 0.69 s of the factory's walk) and the centre of mass hardly leaves the feet.
 
-The package's walk, led by a velocity, for a robot without sensors.
-
-As :mod:`.walk_stream`, but without an end: from where the joints are into the posture
+*Led by a velocity*: the same without an end, from where the joints are into the posture
 of the walk, slowly, and then wherever commands lead. Time advances by periods, however
 late they come: a walk that was held up resumes where it was.
 """

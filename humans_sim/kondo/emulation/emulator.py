@@ -5,8 +5,7 @@ A program opens :attr:`Emulator.port` as it would the serial port. Answers come 
 as the line's rate makes them: 115200 baud, ten bits a byte. Faults are injected on both
 ways; :meth:`Emulator.unplug` takes the port away.
 
-What can happen to bytes on a serial line, on purpose: for tests of drivers. Commands in
-a stream of bytes, as a board receives them.
+Also faults of a serial line, for tests of drivers, and commands in a stream of bytes.
 """
 
 from __future__ import annotations
@@ -311,7 +310,7 @@ class Emulator:
             self._end.wait(left)
 
     def _answer(self, command: rcb1.Command) -> bytes:
-        """What the boards say to a command: all hear it, the first one answers."""
+        """The boards' answer to a command: all hear it, the first one answers."""
         with self._lock:
             now = time.monotonic()
             self.heard += 1

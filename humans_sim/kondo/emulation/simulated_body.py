@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of a robot whose boards are emulated: what its servos, floor and weight do.
+"""The body of a robot on emulated boards: its servos, floor and weight.
 
 Pure: it is given what the boards received and when, and goes through simulated time as
 it is asked to. The same commands at the same times give the same motion, however late
 they are worked off.
 
-Servos of a simulated robot that go where its boards lead them.
-
-The torque is that of :class:`~humans_sim.kondo.motion.pose_servo.PoseServo`: the board
-sends positions alone, so that the damping acts on the speed of the joint, and the joint
-follows late by damping over gain. A limp channel has the friction of its gear and no
-torque.
+*Servos.* The torque is that of :class:`~humans_sim.kondo.motion.pose_servo.PoseServo`:
+the board sends positions alone, so that the damping acts on the speed of the joint, and
+the joint follows late by damping over gain. A limp channel has the friction of its gear
+and no torque.
 """
 
 from __future__ import annotations
@@ -164,7 +162,7 @@ _EVENTS = 20
 
 @dataclass(frozen=True)
 class BodySettings:
-    """What of the simulated robot is not as its file in ``config/robots`` has it.
+    """Settings that differ from the robot's file in ``config/robots``.
 
     Attributes:
         friction: of the floor; None: the file's.
@@ -370,7 +368,7 @@ class SimulatedBody:
         )
 
     def run(self) -> Run:
-        """What is kept of its motion, from when the hand let go.
+        """The record of its motion, from when the hand let go.
 
         Raises:
             ParameterError: nothing has moved yet.

@@ -6,9 +6,8 @@ carries the time at which a board heard it, and acts on the body then: a simulat
 is late does the same as one that is not. It is worked off in another process
 (:mod:`.body_process`); the boards answer as quickly as without it.
 
-A simulated body in a process of its own, so that the line it hangs on stays quick.
-
-It answers requests on an inherited socket, and ends when that does;
+*Process of the body*, so that the line stays quick. It answers requests on an inherited
+socket, and ends when that does;
 :class:`~humans_sim.kondo.emulation.simulated_robot.SimulatedRobot` starts it.
 """
 
@@ -52,7 +51,7 @@ _FALLS = 0.5
 
 @dataclass(frozen=True)
 class BodyPlan:
-    """What is to be simulated.
+    """The body to be simulated.
 
     Attributes:
         robot: its boards and channels.
@@ -326,7 +325,7 @@ class SimulatedRobot:
             )
 
     def run(self) -> Run:
-        """What is kept of its motion, from when the hand let go.
+        """The record of its motion, from when the hand let go.
 
         Raises:
             SimulatedBodyError: nothing has moved yet, or the process is gone.

@@ -35,7 +35,7 @@ _MIDDLE = 90
 
 @dataclass
 class Memory:
-    """What a board keeps.
+    """The memory of a board.
 
     Attributes:
         home: channel values.
@@ -116,7 +116,7 @@ class VirtualBoard:
         if board not in range(BOARDS):
             raise ParameterError(f"board must be 0 to {BOARDS - 1}, not {board}")
         if len(home) != CHANNELS:
-            raise ParameterError(f"{CHANNELS} channels are wanted, not {len(home)}")
+            raise ParameterError(f"{CHANNELS} channels must be given, not {len(home)}")
         self.board = board
         self.memory = Memory(tuple(home))
         self.driven = (False,) * CHANNELS

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which channel of the boards turns which joint, from where, and which way.
+"""Channels of the boards: joint, home and sense of each.
 
-Poses of a motion whose times are given: a channel without a servo keeps the time.
-
-The boards lead all channels to a pose in the time of the largest change: poses that
-change little come soon, whatever a motion needs, and no speed step is slow enough for a
-slow motion. So a channel without a servo goes to and fro by as many degrees as the
-fastest speed step takes for the time wanted. It always changes most.
+*Times of poses*: a channel without a servo keeps them. The boards lead all channels to
+a pose in the time of the largest change: poses that change little come soon, whatever a
+motion needs, and no speed step is slow enough for a slow motion. So a channel without a
+servo goes to and fro by as many degrees as the fastest speed step takes for that time.
+It always changes most.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ def _channel(key: str, entry: YamlValue) -> Channel:
     home = fields["home"].number()
     if not 0 <= lower <= home <= upper <= LARGEST:
         raise fields["range"].error(
-            f"0 <= lower <= home {home:g} <= upper <= {LARGEST} is wanted"
+            f"must be 0 <= lower <= home {home:g} <= upper <= {LARGEST}"
         )
     trim = fields["trim"].number() if "trim" in fields else 0.0
     if not TRIMS[0] <= trim <= TRIMS[1]:

@@ -5,7 +5,7 @@ A CSV file with the header ``position,speed,ch1,...,ch24``; one line a pose. Pos
 count from 0; speed steps are 0 (fast) to 7 (slow); a channel holds degrees, 0 to 180,
 or :data:`UNUSED`.
 
-Motions by name: those that come with the package, or files of one's own.
+Motions have names: those of the package, or files of one's own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Pose:
             raise MotionFileError(f"the speed step must be 0 to 7, not {self.speed}")
         if len(self.channels) != CHANNELS:
             raise MotionFileError(
-                f"{CHANNELS} channels are wanted, not {len(self.channels)}"
+                f"{CHANNELS} channels must be given, not {len(self.channels)}"
             )
         for number, value in enumerate(self.channels, 1):
             if value != UNUSED and value not in range(LARGEST + 1):
@@ -118,13 +118,13 @@ def read_motion(path: Path | str) -> KondoMotion:
 
 def _pose(row: list[str], position: int) -> Pose:
     if len(row) != len(HEADER):
-        raise MotionFileError(f"{len(HEADER)} numbers are wanted, not {len(row)}")
+        raise MotionFileError(f"must be {len(HEADER)} numbers, not {len(row)}")
     for name, text in zip(HEADER, row, strict=True):
         if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
             raise MotionFileError(f"{name} must be a whole number, not '{text[:40]}'")
     number, speed, *channels = map(int, row)
     if number != position:
-        raise MotionFileError(f"position {position} is wanted here, not {number}")
+        raise MotionFileError(f"must be position {position}, not {number}")
     return Pose(speed, tuple(channels))
 
 

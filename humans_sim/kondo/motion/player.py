@@ -5,11 +5,10 @@ The motion to a pose takes the largest change among all channels, in degrees, ti
 seconds a degree of the pose's speed step. All channels move linearly and arrive
 together; the next pose follows at once. A pose that changes nothing takes no time.
 
-Positions that trail behind the board's, as the joints of the real robot do.
-
-The damping of the robot's servos knows the speed of the joint, not that of the set
-point, so that a joint follows late, by damping over gain (:mod:`.pose_servo`). Servos
-that follow closely move alike when their commands trail by as much.
+*Trailing positions*, as the joints of the real robot have. The damping of the robot's
+servos knows the speed of the joint, not that of the set point, so that a joint follows
+late, by damping over gain (:mod:`.pose_servo`). Servos that follow closely move alike
+when their commands trail by as much.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class MotionPlayer:
                 )
         first = motion.poses[0].channels if begin is None else tuple(begin)
         if len(first) != CHANNELS:
-            raise ParameterError(f"{CHANNELS} channels are wanted, not {len(first)}")
+            raise ParameterError(f"{CHANNELS} channels must be given, not {len(first)}")
         values = _over(self._channels.home(), first)
         where = "pose 0" if begin is None else "begin"
         times, angles = [start], [self._joints(values, where)]

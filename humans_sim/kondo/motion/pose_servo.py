@@ -11,10 +11,9 @@ but not the speed of the set point r:
 
 The joint follows an even motion late by :math:`k_d / k_p`.
 
-The motions by which a robot with Kondo's boards gets up, from ``config/motions``.
-
-``getup-front``, ``getup-back`` and ``getup-left`` are motion files as any other one:
-the boards play them, too. From the right side the left one's mirror image is played.
+*Getting up*, from ``config/motions``. ``getup-front``, ``getup-back`` and
+``getup-left`` are motion files as any other one: the boards play them, too. From the
+right side the left one's mirror image is played.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class PoseServo(Servo):
         """
         if not (isinstance(command, MotionSegment) and command.arrival > t):
             raise ParameterError(
-                f"a MotionSegment that ends after {t:g} s is wanted, not {command}: "
+                f"must be a MotionSegment that ends after {t:g} s, not {command}: "
                 "give the simulation a PosePlayer as its controller"
             )
         self._point, self._target = (

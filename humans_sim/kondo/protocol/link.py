@@ -51,7 +51,7 @@ class NoAnswerError(LinkError, TimeoutError):
 
 @dataclass
 class LinkStatistics:
-    """What a line has done.
+    """Statistics of a line.
 
     Attributes:
         sent: frames, repeated ones included.

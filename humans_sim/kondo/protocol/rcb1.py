@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Kondo's RCB-1 boards say and hear: every command and reply, byte for byte.
+"""The protocol of Kondo's RCB-1 boards: every command and reply, byte for byte.
 
 Pure: no port is opened here. A command knows its bytes (:meth:`Command.encode`) and
 what comes back (:meth:`Command.read_reply`); a board, real or emulated, goes the other
@@ -10,10 +10,7 @@ A command byte of E8 and above begins a frame, and no other byte of a frame is s
 that is how a line that lost bytes is understood again. A set is answered by ``ID 06``,
 a get by ``ID data.. CHK``.
 
-Frames of Kondo's RCB-1 boards: fields, their ranges, checksums.
-
-A frame is a command byte of E8 and above, its fields, and the sum of all of them modulo
-128. No other byte of a frame reaches E8.
+*Frames*: fields, their ranges, checksums. The sum is that of all bytes modulo 128.
 """
 
 from __future__ import annotations
@@ -154,7 +151,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Reply(Frame):
-    """What a board answers."""
+    """The reply of a board."""
 
     board: int
 
@@ -266,7 +263,7 @@ class Trims(Reply):
 
 @dataclass(frozen=True)
 class Command(Frame):
-    """What a board is sent."""
+    """A command to a board."""
 
     CODE: ClassVar[bytes] = b""
     REPLY: ClassVar[type[Reply]] = Acknowledged

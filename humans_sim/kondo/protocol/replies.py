@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies of boards: which request each answers, and how long it is waited for.
-
-Replies that may still come: which request a reply belongs to, where none says so.
+"""Replies of boards: the request of each, and the time it is waited for.
 
 An acknowledgement of the RCB-1 names its board and nothing else. A late one, of a
 request that was given up, looks like that of the next request. A board does what it is
@@ -10,26 +8,21 @@ request of that board follows it. Which of several equal requests it answers is 
 here it is always taken for the oldest one. So what counts as answered was answered, or
 a later one was.
 
-Replies in a stream of bytes, as a driver hears them.
+*Stream of bytes*, as a driver hears it. Nothing is thrown away that may be a reply: a
+late acknowledgement counts for the request that it answers. What is no reply to
+anything that was asked is left out. Nor are twelve channels that all are zero taken for
+a reply of board 0: short replies in a row, and a line at break, give the same bytes,
+and their sum is right.
 
-Nothing is thrown away that may be a reply: a late acknowledgement counts for the
-request that it answers. What is no reply to anything that was asked is left out. Nor
-are twelve channels that all are zero taken for a reply of board 0: short replies in a
-row, and a line at break, give the same bytes, and their sum is right.
+*Waiting* on a line that loses or on one that is slow. Both leave requests unanswered. A
+line that loses is served by short waits and repeats; one that is slow would be flooded
+by them. They differ in this: a slow line's answers come late, some of them so late
+after the newest request that they may belong to that there is no doubt; and where it
+says nothing at all, it says nothing for long. Only then do waits grow.
 
-How long each answer is waited for, on a line that loses or on one that is slow.
-
-Both leave requests unanswered. A line that loses is served by short waits and repeats;
-one that is slow would be flooded by them. They differ in this: a slow line's answers
-come late, some of them so late after the newest request that they may belong to that
-there is no doubt; and where it says nothing at all, it says nothing for long. Only then
-do waits grow.
-
-How long an answer is waited for: little longer than answers use to take.
-
-As of the round trips of network lines: mean and mean deviation of what answers took
-beyond their time on the wire. What goes unanswered widens it again, so that a line that
-became slow is not given up.
+*Timeout*: little longer than answers use to take. As of the round trips of network
+lines: mean and mean deviation of what answers took beyond their time on the wire. What
+goes unanswered widens it again, so that a line that became slow is not given up.
 """
 
 from __future__ import annotations
@@ -253,7 +246,7 @@ class ReplyStream:
         return min(end, self._since + self.hold)  # then these bytes begin no long reply
 
     def _reply(self, expected: list[rcb1.Command], now: float) -> Heard | None:
-        """What the bytes begin with, the longest that it may be."""
+        """The reply at the beginning of the bytes, the longest that it may be."""
         for command in expected:
             size = command.REPLY.size()
             if not self._of(command):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serial port as the boards need it; every failure is a :class:`PortError`.
 
-Serial ports of this machine: which there are, and whether one may use them.
+Also the serial ports of this machine and whether one may use them.
 
 Nothing is opened: that alone would reset some devices.
 """
@@ -93,7 +93,7 @@ class SerialPort:
             raise PortError(_plainly(self.name, error)) from error
 
     def read(self, end: float) -> bytes:
-        """What is there, or comes first before a time; empty: nothing came.
+        """Bytes that are there, or come first before a time; empty: nothing came.
 
         Args:
             end: by time.monotonic() [s].
@@ -117,7 +117,7 @@ class SerialPort:
             raise PortError(_plainly(self.name, error)) from error
 
     def drain(self) -> bytes:
-        """What has come, up to a few kilobytes.
+        """Bytes that have come, up to a few kilobytes.
 
         Raises:
             PortError: the port is gone.
@@ -136,7 +136,7 @@ class SerialPort:
 
 
 def _plainly(port: str, error: Exception) -> str:
-    """What went wrong with a port, and what to do."""
+    """The message for a failure of a port, and what to do."""
     number = getattr(error, "errno", None)
     if number is None and "FileNotFoundError" in str(error):
         number = errno.ENOENT

@@ -8,9 +8,8 @@ A row that moves is written as in the manual's ``KinematicData.maple``, with its
 coordinate in theta or lambda (``theta: -pi/2-q4``), or by the keys ``joint`` and
 ``sense``: then it turns by theta + sense * q.
 
-Generalised coordinates in the rows of a table: ``0.903+q17``, ``-pi/2-q4``. A body of a
-model file, before it becomes links and joints. The HuMAnS vector of a table that does
-not list it: what its rows say of it.
+Also: coordinates in the rows (``0.903+q17``, ``-pi/2-q4``), bodies before they become
+links and joints, and the HuMAnS vector of a table that does not list it.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def read_coordinate(
     at = [value.number({**names, f"q{number}": x}) for x in (0.0, 1.0, 2.0)]
     slope = at[1] - at[0]
     if abs(abs(slope) - 1.0) > _EXACT or abs(at[2] - at[1] - slope) > _EXACT:
-        raise value.error(f"a constant plus or minus q{number} is wanted")
+        raise value.error(f"must be a constant plus or minus q{number}")
     return at[0], Coordinate(number, 1.0 if slope > 0 else -1.0, value)
 
 
@@ -206,7 +205,7 @@ def zero_position(
 def _whole(value: YamlValue) -> int:
     number = value.number()
     if number != int(number):
-        raise value.error(f"a whole number is wanted, not {number:g}")
+        raise value.error(f"must be a whole number, not {number:g}")
     return int(number)
 
 
@@ -277,7 +276,7 @@ def _joint(frame: DhFrame, fields: Mapping[str, YamlValue]) -> tuple[str, float]
             )
     sense = fields["sense"].number()
     if abs(sense) != 1.0:
-        raise fields["sense"].error(f"1 or -1 is wanted, not {sense:g}")
+        raise fields["sense"].error(f"must be 1 or -1, not {sense:g}")
     return fields["joint"].text(), sense
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of tables: those that come with the package, and files of the user.
+"""Models by name: those of the package, and files of the user.
 
-From a :class:`ModelDescription` to a pinocchio model.
+A :class:`ModelDescription` becomes a pinocchio model.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def named_tags(
         values = np.asarray(given, dtype=float)
         if values.size != 3 * len(known):
             raise ParameterError(
-                f"{model} has {len(known)} tags: {3 * len(known)} numbers are wanted, "
+                f"{model} has {len(known)} tags: must be {3 * len(known)} numbers, "
                 f"not {values.size}"
             )
         given = dict(zip(known, values.reshape(-1, 3), strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the elements of a URDF may hold, and the numbers in them.
+"""Elements of a URDF: their contents, and the numbers in them.
 
 urdfdom reads what it can and drops the rest: a mass with a blank behind its number
 loses the link its inertia. So every element that it knows is checked here first, and
@@ -262,7 +262,7 @@ def _check_attributes(element: ET.Element, kind: _Kind, part: str) -> None:
 
 
 def _fault(words: list[str], name: str, count: int) -> str:
-    """What is wrong with the numbers of an attribute; nothing where all is well."""
+    """The fault of the numbers of an attribute; nothing where all is well."""
     values = [float(word) if _NUMBER.fullmatch(word) else math.nan for word in words]
     if not all(map(math.isfinite, values)):
         return "is not made of finite numbers"

@@ -5,11 +5,10 @@
 tags, contact points, soles, frames, limits, damping and dry friction of joints, the
 HuMAnS layout and drive rotors.
 
-Whether a URDF can be the description of a body: tree, masses, limits, axes.
+Tree, masses, limits and axes are checked.
 
-The element ``<ros2_control>`` of a URDF, for a robot that is driven over topics.
-
-Joints are commanded and read by ros2_control's hardware interface for topics
+*The element* ``<ros2_control>``, for a robot driven over topics. Joints are commanded
+and read by ros2_control's hardware interface for topics
 (``joint_state_topic_hardware_interface``), whether a simulation or a real robot takes
 the commands.
 """
@@ -248,7 +247,7 @@ def _check_inertias(robot: ET.Element) -> None:
 
 
 def _notes(robot: ET.Element) -> Iterator[str]:
-    """What the file says and the model does not do."""
+    """Parts of the file that the model leaves out."""
     tiny: Counter[str] = Counter()
     for link in robot.findall("link"):
         for element in (*link.findall("visual"), *link.findall("collision")):

@@ -3,14 +3,13 @@
 
 The package xacro evaluates ``${...}`` as Python, with checks that can be got around.
 This reader knows properties, macros, conditions, arguments, and files beside the first
-one; expressions are those of :mod:`humans_sim.models.files.xacro_file`. What it does
-not know (``$(find ...)``, lists, ``load_yaml``, ``element``) is an error that says so.
+one. What it does not know (``$(find ...)``, lists, ``load_yaml``, ``element``) is an
+error that says so.
 
-Values of xacro expressions: arithmetic, comparisons, a fixed list of functions.
-
-xacro hands its expressions to Python. Here a syntax tree is walked that knows numbers,
-truth values, words and the names given; nothing can be called but the functions below,
-and no value grows beyond a bound.
+*Expressions*: arithmetic, comparisons, a fixed list of functions. xacro hands its
+expressions to Python. Here a syntax tree is walked that knows numbers, truth values,
+words and the names given; nothing can be called but the functions below, and no value
+grows beyond a bound.
 """
 
 from __future__ import annotations
@@ -546,7 +545,7 @@ class _Expander:
 
 
 def _instruction(element: ET.Element) -> str | None:
-    """What an element of xacro is called; None for an element of the URDF."""
+    """The name of an element of xacro; None for an element of the URDF."""
     for prefix in _PREFIXES:
         if element.tag.startswith(prefix):
             return element.tag[len(prefix) :]

@@ -10,8 +10,7 @@ With ``sync: free`` each state is answered at once; with ``sync: lockstep`` when
 commands of the same stamp have come, one of each topic. The states of muscles do not
 wait for them: a law may need them for its command. All callbacks run in one thread.
 
-What an actuation does, as messages of humans_msgs. How an actuation fares, on
-``/diagnostics`` (REP-107).
+Its messages are those of humans_msgs; its diagnostics follow REP-107.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _DELAYS = {MUSCLES: 0.05}
 
 @dataclass(frozen=True)
 class ActuationSettings:
-    """What the parameters say.
+    """Settings from the parameters.
 
     Attributes:
         kinds: what drives the joints.
@@ -65,9 +65,9 @@ class ActuationSettings:
         for kind in kinds:
             # One kind has the plain name.
             name = "delay" if len(kinds) == 1 else f"{kind}.delay"
-            usual = _DELAYS.get(kind, 0.0)
+            default_delay = _DELAYS.get(kind, 0.0)
             text = "from a command to its effect [s]"
-            delay = given.number(name, usual, text, low=0.0, high=10.0)
+            delay = given.number(name, default_delay, text, low=0.0, high=10.0)
             made[kind] = _MAKERS[kind](given, model, delay)
         joints = _joints(given, model, made)
         groups = [
@@ -99,12 +99,12 @@ def _torque(given: Parameters, model: Model, delay: float) -> DelayedActuation:
 def _servo(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     own = ServoSet.of_model(model).common
     # The inertia of the rotors is no torque: it belongs to who moves the joints.
-    usual = {"command_period": 0.0, **vars(own)}
+    defaults = {"command_period": 0.0, **vars(own)}
     numbers: dict[str, Any] = {
         name: given.number(
             f"servo.{name}", value, "see humans_sim.actuation.Servo", low=0.0
         )
-        for name, value in usual.items()
+        for name, value in defaults.items()
         if name != "rotor_inertia"
     }
     step = given.number(
@@ -114,7 +114,7 @@ def _servo(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     numbers = {
         name: value
         for name, value in numbers.items()
-        if value != usual[name] or name == "command_period"
+        if value != defaults[name] or name == "command_period"
     }
     if step >= 0:
         numbers.pop("speed", None)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nodes share: processes, parameters, conversions, diagnostics."""
+"""Common parts of the nodes: processes, parameters, conversions, diagnostics."""

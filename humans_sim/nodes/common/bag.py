@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags: topics of a graph recorded into MCAP files.
 
-Bags: messages of topics as they went over the line, in an MCAP file.
-
 A bag of a simulation in lock-step is the same each time: messages carry the simulated
 time of their stamps, not that of the wall, and are written in the order of time and
 topic. Players of rosbag2 and Foxglove read it; definitions are in the file.
 
-Messages as they go over the line (CDR), without what chance has put between fields.
-
-Numbers are aligned to their size, and the middleware leaves what was in its memory in
-the gaps. Two messages that say the same so differ in bytes until the gaps are zeros.
+*Bytes* (CDR) have zeros between fields. Numbers are aligned to their size, and the
+middleware leaves what was in its memory in the gaps. Two messages that say the same so
+differ in bytes until the gaps are zeros.
 """
 
 from __future__ import annotations
@@ -76,7 +73,7 @@ class BagMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicContent:
-    """What a bag has of one topic.
+    """The content of one topic of a bag.
 
     Attributes:
         count: messages.

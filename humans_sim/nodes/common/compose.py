@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a graph composed in this process, for machines without ``ros2 launch``.
+"""Graphs composed in this process, for machines without ``ros2 launch``.
 
-Counts the messages of a graph's topics, to see whether they flow.
+Also counts of the messages of a graph's topics, to see whether they flow.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class FlowCheck(ProcessNode):
         return count
 
     def flows(self) -> list[Flow]:
-        """What was seen so far."""
+        """Counts so far."""
         with self._lock:
             return [
                 Flow(topic, seen.count, seen.rate) for topic, seen in self._seen.items()

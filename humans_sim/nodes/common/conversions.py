@@ -172,7 +172,7 @@ def odometry(
 
 
 class ImuData(NamedTuple):
-    """What an Imu message holds beside its header.
+    """The data of an Imu message beside its header.
 
     Attributes:
         attitude: quaternion (x, y, z, w).

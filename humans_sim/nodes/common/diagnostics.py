@@ -88,7 +88,7 @@ class Refusals:
         warn_refused(self._node, topic, error)
 
     def warning(self) -> str:
-        """What was refused since the last call; empty where nothing was."""
+        """Refused messages since the last call; empty where there were none."""
         new, self._reported = self._count > self._reported, self._count
         return f"messages were refused: {self._last}" if new else ""
 

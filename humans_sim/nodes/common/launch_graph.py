@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch descriptions of graphs, for the files in ``launch/``.
 
-ros2_control in launch descriptions: its manager, and what loads its controllers.
+Also ros2_control's manager, and what loads its controllers.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def describe(
 
 
 def _value(context: LaunchContext, name: str) -> Any:
-    """What an argument says.
+    """The value of an argument.
 
     Raises:
         ParameterError: it is of another type.

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nodes share: the model that a parameter names.
+"""Base of the nodes: their model, life cycle, timers and quality of service.
 
-A node as its process sees it: which thread it needs, and how it ends. A node with the
-life cycle of ROS 2: configured, activated, and back. A call after some wall time, which
-a busy node may set anew in each of its calls.
-
-Quality of service of the nodes' topics (REP-2003), and its overrides.
+A node may have the life cycle of ROS 2 (configured, activated, and back); a call after
+some wall time may be set anew by a busy node.
 
 Publishers and subscriptions are reliable and volatile, and keep their last messages;
 what is published once, and maps, are transient local. Reliable subscriptions depart

@@ -5,14 +5,11 @@ The end comes in this order: robots are made safe, callbacks come back, nodes cl
 they hold (files, ports, pages), the middleware is left. The middleware can hang there
 while other participants vanish, so this last part has a deadline.
 
-Runs the callbacks of nodes, in as few threads as they allow.
-
-An end of the process that comes even when the interpreter is stuck.
-
-rclpy destroys nodes with the interpreter's lock held, and the middleware below it can
-hang there while other participants vanish: no Python thread runs any more, and no
-signal handler. So the end is left to a timer of the C library, whose thread calls
-``_Exit`` without asking the interpreter.
+*Deadline*, even when the interpreter is stuck. rclpy destroys nodes with the
+interpreter's lock held, and the middleware below it can hang there while other
+participants vanish: no Python thread runs any more, and no signal handler. So the end
+is left to a timer of the C library, whose thread calls ``_Exit`` without asking the
+interpreter.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class RunRecorder:
         self._events: deque[Event] = deque(maxlen=_EVENTS * samples)
 
     def begin(self, simulation: Simulation) -> None:
-        """What is kept from now on is of this simulation."""
+        """Keep this simulation from now on."""
         self._simulation = simulation
 
     def keep(self, sample: Sample, events: Iterable[Event]) -> None:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Free bodies and boxes of a scene as markers; messages are checked here.
+"""Messages of a scene: free bodies, boxes, terrain, ground that gives way.
 
-The terrain of a scene as markers, for RViz and the like.
+Bodies, boxes and terrain are markers, for RViz and the like; messages are checked here.
 
-A ground that gives way as messages: heights, a picture, a map of depths.
-
-Heights are a ``sensor_msgs/Image`` of floats (32FC1) [m], and a
+Heights of a ground are a ``sensor_msgs/Image`` of floats (32FC1) [m], and a
 ``nav_msgs/OccupancyGrid`` says where they are. A ``grid_map_msgs/GridMap`` says both,
 but it is not among the common interfaces of ROS 2: where it is installed, it is
 published, too.

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services and actions that do not keep an executor busy.
 
-A service that answers later, without keeping its executor busy.
-
-A coroutine that awaits would do it with rclpy's classic executor, but keeps the one
-that is led by events busy for ever.
+A service answers later. A coroutine that awaits would do it with rclpy's classic
+executor, but keeps the one that is led by events busy for ever.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation says, as messages of humans_msgs."""
+"""A simulation as messages of humans_msgs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What listens to the state of a robot: ``joint_states`` and odometry, validated."""
+"""Listener to the state of a robot: ``joint_states`` and odometry, validated."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories for a node to follow: ``follow_joint_trajectory`` and its topic.
+"""Trajectory goals of a node: ``follow_joint_trajectory`` and its topic.
 
 As ros2_control's joint_trajectory_controller: goals that cannot be followed are
 rejected; a new one takes the place of the old, which is aborted; cancelled, the robot
 stays where it is.
 
-Between messages and joint trajectories.
+Also messages from and to joint trajectories.
 """
 
 from __future__ import annotations

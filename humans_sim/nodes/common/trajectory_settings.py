@@ -19,7 +19,7 @@ from humans_sim.nodes.common.parameters import Parameters
 
 @dataclass(frozen=True)
 class TrajectorySettings:
-    """What trajectories are taken, and how well they must be followed.
+    """Trajectories that are taken, and how well they must be followed.
 
     Attributes:
         rules: of trajectories.

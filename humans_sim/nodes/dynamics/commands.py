@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of the joints, as the node ``dynamics`` takes them.
 
-How a simulation fares, on ``/diagnostics`` (REP-107).
+Also its diagnostics (REP-107).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "posit
 
 
 class CommandInbox:
-    """What was commanded, for the published state and before.
+    """Commands for the published state and before.
 
     Args:
         model: what is commanded.
@@ -123,7 +123,7 @@ class CommandInbox:
         return self._waiting if self._led is None else self._led
 
     def forget(self) -> None:
-        """What came was for a state that is over."""
+        """Forget commands for a state that is over."""
         self._waiting = None
 
     def take(self, message: JointState, now: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a simulation, by name: the robot, free bodies, what does not move."""
+"""Entities of a simulation, by name: robot, free bodies, fixed solids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HUMAN = "human"
 
 
 class EntityKind(Enum):
-    """What an entity is; the value is its tag."""
+    """The kind of an entity; the value is its tag."""
 
     ROBOT = "robot"
     HUMAN = "human"

@@ -181,9 +181,9 @@ class EntityServices:
                     Result.RESULT_OPERATION_FAILED, str(error)
                 ) from error
             names = [name for name in names if expression.found_in(name)]
-        wanted = {item.category for item in filters.categories}
-        if wanted:
-            names = [n for n in names if _CATEGORIES[entities.kinds[n]] in wanted]
+        categories = {item.category for item in filters.categories}
+        if categories:
+            names = [n for n in names if _CATEGORIES[entities.kinds[n]] in categories]
         tags = set(filters.tags.tags)
         if tags:
             whole = filters.tags.filter_mode == TagsFilter.FILTER_MODE_ALL
@@ -200,7 +200,7 @@ class EntityServices:
                 Result.RESULT_FEATURE_UNSUPPORTED, "regions are boxes or spheres"
             )
         if len(region.points) != 2:
-            raise ConfigurationError("two points are wanted of a region")
+            raise ConfigurationError("a region must have two points")
         first, second = (vector_of(point) for point in region.points)
         if region.type == Bounds.TYPE_SPHERE and second[0] < 0.0:
             raise ConfigurationError(f"a sphere has no radius of {second[0]:g} m")

@@ -15,8 +15,8 @@ command stamped t_k has come, or is overdue; with ``sync: free`` the simulation 
 the wall clock with the newest command. All callbacks run in one thread, and each
 integrates one sampling period at most.
 
-The services of simulation_interfaces, where that package is installed. The action
-``follow_joint_trajectory``, where control_msgs is installed.
+Services of simulation_interfaces and the action ``follow_joint_trajectory`` are there
+where simulation_interfaces and control_msgs are installed.
 """
 
 from __future__ import annotations
@@ -298,9 +298,9 @@ class Dynamics(ModelNode):
     def _end_steps(self, problem: str) -> None:
         """Tell who asked for steps that none is made any more."""
         self._steps = 0
-        told, self._told = self._told, None
-        if told is not None:
-            told(0, problem)
+        callback, self._told = self._told, None
+        if callback is not None:
+            callback(0, problem)
 
     # -- what is published -----------------------------------------------------------
 
@@ -379,7 +379,7 @@ class Dynamics(ModelNode):
 
     @property
     def system(self) -> ModelSystem | SceneSystem:
-        """What moves."""
+        """The system that moves."""
         return self._system
 
     @property

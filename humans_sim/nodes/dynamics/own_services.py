@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services of the node ``dynamics`` for what the standard lacks.
 
-Pushes that wait for their time in the node ``dynamics``. The record of the node
-``dynamics``: a disk that is full does not end the node.
+Also pushes that wait for their time, and the record: a disk that is full does not end
+the node.
 """
 
 from __future__ import annotations

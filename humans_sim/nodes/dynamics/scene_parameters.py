@@ -1,18 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the node ``dynamics`` for what the body meets: solids, gravity, limits.
+"""Parameters of the node ``dynamics``: scene, soft ground, integration.
 
 Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
-``Parameters``.
-
-Parameters of the node ``dynamics`` for a ground that gives way: ``soft_ground.*``.
-
-Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
-``Parameters``.
-
-Parameters of the node ``dynamics`` for how it integrates: laws and tolerances.
-
-Nothing here knows ROS: ``given`` is what declares parameters of a node, the nodes'
-``Parameters``.
+``Parameters``. The scene has solids, gravity and limits; a ground that gives way the
+keys ``soft_ground.*``; integration its laws and tolerances.
 """
 
 from __future__ import annotations
@@ -136,9 +127,9 @@ def declare_soft_ground(given: Any, ground: Ground) -> Ground:
     """
     text = "a floor that gives way: a preset, or 'own' by numbers; empty: none"
     law = given.choice("soft_ground.law", "", text, ("", OWN, *PRESETS))
-    usual = ScreenLaw(ground_viscosity=10.0)
+    defaults = ScreenLaw(ground_viscosity=10.0)
     numbers = {
-        word: given.number(f"soft_ground.{word}", getattr(usual, word), meaning)
+        word: given.number(f"soft_ground.{word}", getattr(defaults, word), meaning)
         for word, meaning in _LAW.items()
     }
     shape = given.numbers("soft_ground.shape", "numbers of pins along x and y", 2)

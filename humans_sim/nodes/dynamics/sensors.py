@@ -42,7 +42,7 @@ _TEXTS = {
 
 
 class Declared(Protocol):
-    """What declares parameters of a node; see the nodes' ``Parameters``."""
+    """The declaration of a node's parameters; see the nodes' ``Parameters``."""
 
     def number(self, name: str, default: float, description: str, low: float) -> float:
         """A number from ``low`` on."""
@@ -58,7 +58,7 @@ class Declared(Protocol):
 
 
 class Readings(NamedTuple):
-    """What the sensors read at one state.
+    """Readings of the sensors at one state.
 
     Attributes:
         imu: of the inertial unit.

@@ -47,7 +47,7 @@ TORQUE, SERVO = "torque", "servo"
 
 @dataclass(frozen=True)
 class DynamicsSettings:
-    """What the parameters say.
+    """Settings from the parameters.
 
     Attributes:
         lockstep: whether each period waits for its command.
@@ -149,8 +149,8 @@ class DynamicsSettings:
             for name, value in {"command_period": 0.0, **vars(robot.servo)}.items()
         }
         # What is as usual stays that of each joint, which may have a servo of its own.
-        usual = vars(robot.servo)
-        servo = {key: x for key, x in servo.items() if x != usual.get(key)}
+        defaults = vars(robot.servo)
+        servo = {key: x for key, x in servo.items() if x != defaults.get(key)}
         armature = number(
             "armature",
             0.0,
@@ -263,7 +263,7 @@ class DynamicsSettings:
 
     @staticmethod
     def _resistance(options: dict[str, Any]) -> dict[str, Any]:
-        """What joints resist with, taken out of the options."""
+        """Resistance of the joints, taken out of the options."""
         names = ("limits", "limit_restitution", "joint_damping", "joint_friction")
         return {name: options.pop(name) for name in names}
 
@@ -335,7 +335,7 @@ class DynamicsSettings:
         return simulation, simulation.start(q, v)
 
     def _locked(self, model: Model) -> tuple[str, ...]:
-        """What does not move, by name where some joints are left out of all."""
+        """Joints that do not move, by name where some are left out of all."""
         locked: tuple[str, ...] = self.options["locked"]
         if not self.unlocked:
             return locked
@@ -361,7 +361,7 @@ class DynamicsSettings:
 
 
 def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:
-    """What of the robot touches, where its scene does not say it."""
+    """Contacts of the robot, where its scene does not give them."""
     touching: dict[str, Any] = {
         "whole_body": given.flag(
             "whole_body", robot.whole_body, "all links touch, not the feet alone"
@@ -388,7 +388,7 @@ def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:
 def _trajectories(
     given: Parameters, model: Model, servos: bool
 ) -> TrajectorySettings | None:
-    """What trajectories are taken, within the limits of the model's joints."""
+    """Rules for trajectories, within the limits of the model's joints."""
     serves = given.flag(
         "trajectories", True, "with servos: serves follow_joint_trajectory"
     )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard services that lead a simulation (simulation_interfaces).
+"""Standard services of a simulation (simulation_interfaces).
 
 Whether time passes, steps, resets, and what the simulator can do. A request that comes
 at the wrong time is answered with a code and a sentence; the run stays as it is.
 
-Answers of the standard services (simulation_interfaces).
+Also the answers of these services.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def result(code: int, problem: str = "") -> Result:
 
 
 def failed(error: Exception) -> Result:
-    """What was asked for was tried, and did not go."""
+    """The request was tried, and failed."""
     return result(Result.RESULT_OPERATION_FAILED, str(error))
 
 
@@ -212,12 +212,12 @@ class SimulationServices:
             tell(0, str(error))
 
     def _on_goal(self, handle: Any) -> None:
-        wanted = handle.request.steps
+        steps = handle.request.steps
 
         def tell(left: int, problem: str) -> None:
             if not problem and handle.is_active:  # after each step, the last one too
                 feedback = SimulateSteps.Feedback()
-                feedback.completed_steps = wanted - left
+                feedback.completed_steps = steps - left
                 feedback.remaining_steps = left
                 handle.publish_feedback(feedback)
             if not left:
@@ -227,7 +227,7 @@ class SimulationServices:
         # A step may be made at once, and the goal be over: it is known before.
         before, self._goal = self._goal, handle
         try:
-            self._make_steps(wanted, tell)
+            self._make_steps(steps, tell)
         except ConfigurationError as error:
             self._goal = before
             tell(0, str(error))

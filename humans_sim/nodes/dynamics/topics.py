@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node ``dynamics`` publishes of its state and of what happens.
+"""Topics of the node ``dynamics``: state, events, surroundings, soft ground.
 
-What the node ``dynamics`` publishes of what stands around its robot.
-
-What the node ``dynamics`` publishes of a ground that gives way.
-
-The ground lives in this node and not in one of its own: at each of its samples, 1 ms
-apart, its forces are those of one contact problem with the mass matrix of the body.
+A ground that gives way lives in this node and not in one of its own: at each of its
+samples, 1 ms apart, its forces are those of one contact problem with the mass matrix of
+the body.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class State:
-    """What is published of one time."""
+    """The published state of one time."""
 
     sample: Sample
     points: PointContacts

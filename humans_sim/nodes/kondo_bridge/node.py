@@ -9,11 +9,10 @@ are: ``read back``, ``commanded`` or ``none``), ``robot_state`` and ``/diagnosti
 Services: ``home``, ``free``, ``stop``, ``energize``, ``preview_energize``
 (std_srvs/Trigger), ``play_motion``.
 
-A robot that a fault or a stop has stopped follows nothing, whatever goes on commanding,
+A robot that a fault or a stop has stopped follows nothing, whatever still commands it,
 until somebody calls ``energize`` or activates the node anew.
 
-Between messages and what the Kondo bridge knows. The service ``play_motion`` of the
-Kondo bridge. How a Kondo robot fares, on ``/diagnostics`` (REP-107).
+Also its messages and its diagnostics (REP-107).
 """
 
 from __future__ import annotations
@@ -563,7 +562,7 @@ class KondoBridge(LifecycleModelNode):
             self._robot_states.publish(String(data=state))
 
     def _moves(self, robot: KondoRobot) -> str:
-        """What energising would move; the servos are asked, until the next time."""
+        """The motion of energising; the servos are asked, until the next time."""
         resting = robot.state in (RobotState.STOPPED, RobotState.LIMP)
         if self.stage != "active" or not resting:
             return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the action ``reconstruct`` does with a file, without any topic."""
+"""The work of the action ``reconstruct`` on a file, without any topic."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ Takes ``markers`` (humans_msgs/MarkerFrame). Gives, with the stamp of the marker
 ``reconstruction_markers`` (visualization_msgs/MarkerArray) and ``/diagnostics``. The
 action ``reconstruct`` (humans_msgs/Reconstruct) does files, in a thread beside.
 
-How a live reconstruction fares, on ``/diagnostics`` (REP-107). The action
-``reconstruct``: files of markers, beside the live ones.
+Diagnostics follow REP-107.
 """
 
 from __future__ import annotations
@@ -196,7 +195,7 @@ class FileGoals:
 
     @property
     def state(self) -> str:
-        """What is done, a few words; empty where nothing is."""
+        """Its state in a few words; empty where nothing is done."""
         if self._worker is None:
             return ""
         done = self._worker.done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The action ``walk``: a number of steps, then standing.
 
-How the node ``walk`` gets a robot up: service ``get_up``, and events of falls.
+Also the service ``get_up``, and events of falls.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class Rising:
 
     @property
     def leader(self) -> RisingWalker | WalkPattern:
-        """What takes commands: it remembers them where the robot may get up."""
+        """The receiver of commands: it remembers them where the robot may get up."""
         return self._pattern if self.walker is None else self.walker
 
     @property
@@ -230,7 +230,7 @@ class Rising:
         return self.walker is not None and self.walker.waits
 
     def state(self, otherwise: str) -> str:
-        """What it does, one word or two; that of the walk while it walks."""
+        """Its state, one word or two; that of the walk while it walks."""
         if self.walker is None or not self.lies:
             return otherwise
         return self.walker.state.name.lower().replace("_", " ")

@@ -11,7 +11,7 @@ A tick is made when joint_states, imu and both wrenches of one stamp are there; 
 command carries that stamp, so that a simulation in lock-step does not depend on the
 load of the machine. Odometry is used for drawings and displacements alone.
 
-Paths that the node ``walk`` follows: ``nav_msgs/Path`` to points of its plan.
+A path (``nav_msgs/Path``) becomes points of its plan.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
     """
     given = message.header.frame_id
     if given and given != frame:
-        raise ConfigurationError(f"a path in '{frame}' is wanted, not in '{given}'")
+        raise ConfigurationError(f"the path must be in '{frame}', not in '{given}'")
     if not message.poses:
         raise ConfigurationError("the path has no poses")
     places = [pose.pose.position for pose in message.poses]

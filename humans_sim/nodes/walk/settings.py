@@ -19,7 +19,7 @@ NEVER, ASKED, ALWAYS = GET_UP = ("never", "asked", "always")
 
 @dataclass(frozen=True)
 class WalkNodeSettings:
-    """What the parameters say.
+    """Settings from the parameters.
 
     Attributes:
         walking: how the model walks.
@@ -87,7 +87,7 @@ class WalkNodeSettings:
 
 
 def get_up_of(given: Parameters, model: Model) -> str:
-    """What the parameter ``get_up`` says.
+    """The value of the parameter ``get_up``.
 
     Raises:
         ParameterError: it is no such word, or the model has no motions to get up.

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The base of a body from feet that stand: least squares, and closed chains.
 
-The base of a body whose feet are known: weighted least squares over its 6 freedoms.
-
-A foot i has the pose :math:`X_i` in the base, by the joint angles, and its reference
-pose :math:`R_i` in the world. The base :math:`B` makes the twists
+*Least squares* over its 6 freedoms. A foot i has the pose :math:`X_i` in the base, by
+the joint angles, and its reference pose :math:`R_i` in the world. The base :math:`B`
+makes the twists
 
 .. math:: e_i = \log\bigl((B X_i)^{-1} R_i\bigr)
 
@@ -12,12 +11,11 @@ as small as can be in :math:`\sum_i w_i\,(|e_i^{lin}|^2 + h^2 |e_i^{ang}|^2)`. O
 has six freedoms as the base has: :math:`B = R X^{-1}`, and nothing is left over. For
 several it is Gauss-Newton with the feet's Jacobians.
 
-Two feet flat on one floor: what that says of joint angles that encoders rounded.
-
-Both legs and the floor are a closed chain. Seen from the first foot, rounded angles put
-the second one a little beside: by :math:`c` out of the floor (tilt and height) and by
-:math:`m` along it (place and heading). The roundings :math:`\delta` of the joints make
-both, :math:`c = C \delta` and :math:`m = A \delta`; all alike and independent, the most
+*Two feet flat on one floor* correct joint angles that encoders rounded. Both legs and
+the floor are a closed chain. Seen from the first foot, rounded angles put the second
+one a little beside: by :math:`c` out of the floor (tilt and height) and by :math:`m`
+along it (place and heading). The roundings :math:`\delta` of the joints make both,
+:math:`c = C \delta` and :math:`m = A \delta`; all alike and independent, the most
 likely ones that explain c, which is known, are
 
 .. math:: \delta = C^T (C C^T)^{-1} c

@@ -36,7 +36,7 @@ _SIGNALS = (
 
 
 class MeasuredState(ControlState):
-    """What a control law sees of a robot that is measured.
+    """The measured state of a robot, for a control law.
 
     ``q`` and ``v`` are the estimate of the base with the measured joints; ``z`` is that
     of the actuation, which nobody measures; ``sample`` and ``acceleration`` are not

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The position observer: where the base is, from joint angles and sole forces.
+"""The position observer: pose of the base from joint angles and sole forces.
 
 The manual's chapter 7, for any model with soles. A foot that is well on the ground did
 not move since the last call, so the base is where the joint angles put it over that
@@ -21,8 +21,7 @@ foot. Where we depart from the manual:
   the places of the others are averaged, which encoders that round call for. Where the
   height of a level floor is known, they are those of the closed chain.
 
-Measurements that an observer takes, checked. What can be the reference of an observer:
-soles on the ground, and a suspension.
+Also its checked measurements, and its references: soles and a suspension.
 """
 
 from __future__ import annotations
@@ -397,7 +396,7 @@ class BaseObserver:
         return before
 
     def _held(self, before: Mapping[str, pin.SE3]) -> list[Body]:
-        """What the base is taken from, in the order of trust; may be empty."""
+        """References of the base, in the order of trust; may be empty."""
         feet = [foot for foot in self._feet if foot.on_ground]
         held = [foot for foot in feet if foot.reference is not None]
         hanger = self._hanger

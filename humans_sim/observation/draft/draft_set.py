@@ -6,8 +6,8 @@ rest (:mod:`placing`), and where there are motions, the markers with which it mo
 (:mod:`rigidity`). A person looks over the result: every marker says why it is where it
 is, and how sure that is.
 
-A draft of a marker set as a file that people read and correct. Which markers move with
-which segment: distances that stay over a motion.
+The draft is a file that people read and correct. Markers whose distances stay over a
+motion move with one segment.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where laboratories put markers: landmarks of the known sets, and the skin between.
+"""Landmarks of the known marker sets, and the skin between; labels.
 
 The markers of the package's sets are the landmarks. A limb's skin is added as points
 around its axis, since clusters sit anywhere on it.
 
-What a label says about the place of its marker.
-
-Labels of the package's sets, and their aliases, are known. Others are taken apart into
-a side and a word: ``KneeLat_R``, ``left thigh 3``, ``LMedMall``.
+*Labels.* Those of the package's sets, and their aliases, are known. Others are taken
+apart into a side and a word: ``KneeLat_R``, ``left thigh 3``, ``LMedMall``.
 """
 
 from __future__ import annotations
@@ -251,7 +249,7 @@ _PAIRED = ("thigh", "shank", "foot", "scapula", "arm", "forearm", "hand")
 
 @dataclass(frozen=True)
 class LabelMeaning:
-    """What a label says.
+    """The meaning of a label.
 
     Attributes:
         segment: link of the model; empty where the label says nothing.
@@ -267,7 +265,7 @@ class LabelMeaning:
 
 
 def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeaning]:
-    """What each of the labels of a recording says.
+    """Meanings of the labels of a recording.
 
     A label that several sets have is that of the set which has most of the labels.
 

@@ -6,7 +6,7 @@ these, and so on until nothing changes (the iterated closest point of Besl and M
 1992, with joints). Statures, facings and arms to begin with are tried in turn. A person
 of another stature is the same person in markers that are scaled.
 
-Which way a standing person looks, from places of markers alone.
+Also the facing of a standing person, from places of markers alone.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last step of every reader: from columns to a checked trial.
+"""The last step of every reader: from text and columns to a checked trial.
 
-Text of marker files: read whole, checked, and taken apart into numbers.
-
-Times of samples as files print them, without the rounding of the print.
-
-A file at 60 Hz that prints milliseconds has 0.017, 0.033, 0.050: 17, 16 and 17 ms.
-Differences of such times are off by 4 %, and accelerations by twice that.
+*Times* of samples without the rounding of the print. A file at 60 Hz that prints
+milliseconds has 0.017, 0.033, 0.050: 17, 16 and 17 ms. Differences of such times are
+off by 4 %, and accelerations by twice that.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ LOWEST_RATE, HIGHEST_RATE = 1e-3, 1e6
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the caller knows better than the file; None: as the file says.
+    """Options that overrule the file; None: as the file says.
 
     Attributes:
         up: axis that points up.

@@ -7,13 +7,12 @@ from 5 within 5 s, and it reads files whose data were cut off without a word. Wh
 need of the format is small, and is checked against the size of the file first. ezc3d
 writes the files, and reads them beside us in the tests.
 
-Events of a C3D file, from its group EVENT or, in older files, from its header. Analogue
-channels of a C3D file, in their units.
+Events come from the group EVENT or, in older files, from the header; analogue channels
+have their units.
 
-Which axis of a file points up: what the file says, and what its content shows.
-
-Programs write the axes of their screen, and some of them a screen that stands on its
-head. People do not, and neither do floors.
+*The axis that points up*, by what the file says and by its content. Programs write the
+axes of their screen, and some of them a screen that stands on its head. People do not,
+and neither do floors.
 """
 
 from __future__ import annotations

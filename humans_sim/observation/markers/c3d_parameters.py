@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Header and parameters of a C3D file, read within the bounds of the file.
+"""Header, parameters and layout of a C3D file, read within the bounds of the file.
 
 The format is that of the C3D user guide (c3d.org): blocks of 512 bytes; the first holds
 ten numbers about the data; the parameters follow, each in a group, as ``POINT:RATE``.
@@ -7,11 +7,9 @@ Nothing that the file claims is believed before the bytes are there. What progra
 many years got wrong is read where only one reading is possible, and noted: parameters
 beyond their declared end, a last pointer that leads nowhere, contents cut short.
 
-How the data of a C3D file lie: counts from header and parameters, and the size.
-
-Header and parameters say most things twice, and programs forget to keep one of the
-two. The bytes of the file decide: of all readings that the claims allow, one fills the
-file to its last block.
+*Layout* of the data. Header and parameters say most things twice, and programs forget
+to keep one of the two. The bytes of the file decide: of all readings that the claims
+allow, one fills the file to its last block.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ class Parameter:
 
 
 class C3dHead:
-    """What stands before the data of a C3D file.
+    """The head of a C3D file, before its data.
 
     Attributes:
         points: in a frame.
@@ -212,7 +210,7 @@ class C3dHead:
         if parameter is None or not parameter.data:
             return None
         if parameter.kind < 0:
-            raise self.error("numbers are wanted, not text", name)
+            raise self.error("must be numbers, not text", name)
         if parameter.kind == 1:
             return np.frombuffer(parameter.data, np.uint8).astype(np.int64)
         if parameter.kind == 4:
@@ -255,7 +253,7 @@ class C3dHead:
             if parameter is None:
                 return texts
             if parameter.kind > 0:
-                raise self.error("text is wanted, not numbers", full)
+                raise self.error("must be text, not numbers", full)
             length = parameter.shape[0] if parameter.shape else 1
             data = parameter.data
             texts += [
@@ -379,7 +377,7 @@ def _chosen(head: C3dHead, readings: list[C3dLayout]) -> C3dLayout:
 
 
 def _readings(head: C3dHead, length: int) -> Iterator[C3dLayout]:
-    """What the claims allow, the most usual reading first."""
+    """Readings that the claims allow, the most usual first."""
     for begin, size, points, (channels, subframes) in product(
         _begins(head), _sizes(head), _points(head), _analog(head)
     ):

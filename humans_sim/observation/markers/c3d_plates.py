@@ -7,7 +7,7 @@ six sensors with a calibration matrix. A plate's own axes follow from its corner
 down. Files differ in signs and units, and physics decides: the sensors lie beneath the
 surface, a plate can only push a body upwards, and the centre of pressure lies on it.
 
-Zero and sign of a force plate, from what a plate can do: be empty, and push.
+Zero and sign follow from what a plate can do: be empty, and push.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OFFSET = 75.0
 
 
 def empty_wrench(wrench: np.ndarray, zero: slice) -> np.ndarray:
-    """What a plate shows while it is empty (6,); zero where it is not known to be so.
+    """The wrench of an empty plate (6,); zero where it is not known to be so.
 
     Files say when plates are empty, mostly in the first frames, and say so too where a
     person stands there. The plate was empty if the force then leaves its value to one

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """C3D, the binary format of most motion-capture systems: writing.
 
-What the reader gives is kept: markers with their residuals and numbers of frames,
+All that the reader gives is kept: markers with their residuals and numbers of frames,
 events, analogue channels, force plates and notes. A plate becomes one of type 2, with
 six channels of its own, called after it. Notes go to a parameter of this package.
 
-The module ezc3d, also where it was built from source.
-
-Where ezc3d has no wheel (Linux on arm64), its extension looks for its own library in
-the folder it was built in, which is gone. The library lies beside the extension: loaded
-first, it is found.
+*The module ezc3d*, also built from source. Where ezc3d has no wheel (Linux on arm64),
+its extension looks for its own library in the folder it was built in, which is gone.
+The library lies beside the extension: loaded first, it is found.
 """
 
 from __future__ import annotations
@@ -165,7 +163,7 @@ def _screen(trial: MarkerTrial, up: str) -> tuple[str, str]:
 
 
 def _residual_scale(trial: MarkerTrial, unit: float) -> float:
-    """What a residual counts in, in the file's unit [m]: the largest is 255."""
+    """The unit of a residual, in the file's unit [m]: the largest is 255."""
     residuals = trial.camera_residuals
     if residuals is None:
         return 1.0

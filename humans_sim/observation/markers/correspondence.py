@@ -21,7 +21,7 @@ _LARGEST_FILE = 1_000_000
 
 @dataclass(frozen=True)
 class Correspondence:
-    """What a laboratory calls the markers of a set.
+    """A laboratory's names of the markers of a set.
 
     Attributes:
         labels: by the name in the set, the name in the file, its number there
@@ -101,7 +101,7 @@ def load_correspondence(path: Path | str, names: Sequence[str]) -> Correspondenc
     for item in root.items():
         label = _label(item)
         if isinstance(label, str):
-            raise item.error(f"a whole number is wanted, not '{label}'")
+            raise item.error(f"must be a whole number, not '{label}'")
         numbers.append((NONE if label is None else label, item.line))
     return _of_numbers(numbers, names, path)
 
@@ -229,7 +229,7 @@ def _label(value: YamlValue) -> str | int | None:
     except ModelFileError:
         label = object()
     if isinstance(label, bool) or not isinstance(label, str | int | None):
-        raise value.error("the name or the number of a marker is wanted")
+        raise value.error("must be the name or the number of a marker")
     return label
 
 
@@ -262,6 +262,6 @@ def _numbers_of_text(path: Path) -> list[tuple[int, int]]:
                 numbers.append((int(word), line))
             elif word:
                 raise ModelFileError(
-                    f"a whole number is wanted, not '{word[:40]}'", path, line
+                    f"must be a whole number, not '{word[:40]}'", path, line
                 )
     return numbers

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Low-pass filters for markers: zero-phase for whole trials, causal for live ones.
 
-Occlusions filled by cubic splines through the samples around them.
+Also occlusions filled by cubic splines through the samples around them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A force plate in the floor of a laboratory.
 
-What the ground does to a body over time: force, point of application, torque.
+Also ground forces over time: force, point of application, torque.
 """
 
 from __future__ import annotations

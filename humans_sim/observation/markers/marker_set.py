@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marker sets: which marker a laboratory glues where, read from YAML.
+"""Marker sets: places of markers on the segments, read from YAML.
 
 ``config/marker_sets`` holds the sets that come with the package; ``docs/markers.md``
 explains the format. A position is given in its segment's frame on HuMAnS axes (x
 forward, y up, z right; the joint centre is the origin) and may be an expression of
 the model's named lengths, so that a set fits every stature.
 
-How much skin moves under a marker, and so how much the marker counts.
-
-In walking the muscles of the thigh carry their skin by a centimetre and more, about
-twice as far as it goes on shank or pelvis; a foot is bony or in a shoe, and moves its
-markers less (reviews: Leardini et al. 2005, "Human movement analysis using
-stereophotogrammetry, part 3: soft tissue artifact assessment and compensation"; Peters
-et al. 2010, "Quantification of soft tissue artifact in lower limb human motion
-analysis"). Weights are inverse squares of such movements, rounded.
+*Weights* by the movement of the skin. In walking the muscles of the thigh carry their
+skin by a centimetre and more, about twice as far as it goes on shank or pelvis; a foot
+is bony or in a shoe, and moves its markers less (reviews: Leardini et al. 2005, "Human
+movement analysis using stereophotogrammetry, part 3: soft tissue artifact assessment
+and compensation"; Peters et al. 2010, "Quantification of soft tissue artifact in lower
+limb human motion analysis"). Weights are inverse squares of such movements, rounded.
 """
 
 from __future__ import annotations
@@ -268,7 +266,7 @@ def _labelled(value: YamlValue, label: str) -> str:
 def _pair(value: YamlValue) -> list[YamlValue]:
     items = value.items()
     if len(items) != 2:
-        raise value.error("two words are wanted, for the right and the left side")
+        raise value.error("must be two words, for the right and the left side")
     return items
 
 
@@ -279,5 +277,5 @@ def _spread(value: YamlValue) -> np.ndarray:
         return value.positive() * np.ones(3)
     spread = value.vector(3)
     if (spread <= 0).any():
-        raise value.error("numbers above zero are wanted")
+        raise value.error("must be numbers above zero")
     return spread

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to markers before a posture is sought, in the manual's order.
+"""The marker pipeline before the search for postures, in the manual's order.
 
 Identify, fill gaps, change the frame, filter.
 
-From the laboratory's frame to the model's: heading and place of who stands there.
+The frame is changed to the model's by heading and place of the person.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def read_frame(value: YamlValue) -> pin.SE3:
     """
     given = value.fields((), ("matrix", "translation", "rpy"))
     if not given:
-        raise value.error("a matrix, or a translation and rpy, are wanted")
+        raise value.error("a matrix, or a translation and rpy, must be given")
     if "matrix" not in given:
         place = (
             given["translation"].vector(3) if "translation" in given else np.zeros(3)
@@ -132,7 +132,7 @@ def read_frame(value: YamlValue) -> pin.SE3:
         raise value.error("a matrix stands alone, without translation and rpy")
     rows = given["matrix"].items()
     if len(rows) != 4:
-        raise given["matrix"].error(f"4 rows are wanted, not {len(rows)}")
+        raise given["matrix"].error(f"must be 4 rows, not {len(rows)}")
     matrix = np.array([row.vector(4) for row in rows])
     rotation = matrix[:3, :3]
     if not np.allclose(matrix[3], (0, 0, 0, 1)):
@@ -393,7 +393,7 @@ def _standing(value: YamlValue) -> dict[str, object]:
         if key in given:
             names = tuple(item.text() for item in given[key].items())
             if len(names) != 2:
-                raise given[key].error("a right and a left marker are wanted")
+                raise given[key].error("must be a right and a left marker")
             chosen[key] = names
     if "tilt" in given:
         chosen["tilt"] = _truth(given["tilt"])
@@ -409,5 +409,5 @@ def _truth(value: YamlValue) -> bool:
 def _count(value: YamlValue, most: int) -> int:
     number = value.number()
     if number != int(number) or not 1 <= number <= most:
-        raise value.error(f"a whole number from 1 to {most} is wanted, not {number:g}")
+        raise value.error(f"must be a whole number from 1 to {most}, not {number:g}")
     return int(number)

@@ -38,7 +38,7 @@ class DueFrame:
 
 
 class TimedSamples(Protocol):
-    """What can be played: a trial of markers, or other samples with times."""
+    """Samples that can be played: a trial of markers, or others with times."""
 
     @property
     def times(self) -> np.ndarray:
@@ -76,9 +76,9 @@ class Playback:
             )
         self.trial, self.slips = trial, 0
         since = (trial.times - trial.times[0]) / factor
-        usual = float(np.median(np.diff(since))) if len(trial) > 1 else _SINGLE
+        period = float(np.median(np.diff(since))) if len(trial) > 1 else _SINGLE
         self._offsets: list[int] = np.round(1e9 * since).astype(np.int64).tolist()
-        self._length = self._offsets[-1] + max(1, round(1e9 * usual))
+        self._length = self._offsets[-1] + max(1, round(1e9 * period))
         self._loop = loop
         self._origin: int | None = None
         self._paused_at: int | None = None

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of markers, whatever their format.
 
-Tables of positions as the Optotrak of the HuMAnS experiments wrote them (CSV).
-
-One line a sample, three columns (x, y, z) an LED (manual, section 9.6). An LED that was
-not seen reads -3.6973E+028. Real files differ: columns are parted by commas, semicolons
-or tabs, with decimal commas where commas are free; a line of names may stand above the
-numbers, with numbers of frames or times in the first columns if it says so; lines such
-as ``Frequency: , 100`` may stand above that.
+*Optotrak tables* (CSV), as of the HuMAnS experiments. One line a sample, three columns
+(x, y, z) an LED (manual, section 9.6). An LED that was not seen reads -3.6973E+028.
+Real files differ: columns are parted by commas, semicolons or tabs, with decimal commas
+where commas are free; a line of names may stand above the numbers, with numbers of
+frames or times in the first columns if it says so; lines such as ``Frequency: , 100``
+may stand above that.
 """
 
 from __future__ import annotations
@@ -173,7 +172,7 @@ def _check_count(path: Path, preamble: dict[str, tuple[str, int]], count: int) -
 def _names(
     path: Path, heading: list[str], line: int, notes: list[str]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """What the first columns hold (``frame``, ``time``), and the names of the LEDs."""
+    """Kinds of the first columns (``frame``, ``time``), and names of the LEDs."""
 
     def error(message: str) -> MarkerFileError:
         return MarkerFileError(message, path, line)
@@ -270,8 +269,8 @@ def read_markers(
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise MarkerFileError(
-            f"files ending in '{path.suffix}' are not known: one of "
-            f"{', '.join(READERS)} is wanted",
+            f"files ending in '{path.suffix}' are not known: must be "
+            f"one of {', '.join(READERS)}",
             path,
         )
     return reader(path, options)

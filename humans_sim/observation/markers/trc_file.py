@@ -13,11 +13,10 @@ then, after an empty line or not, one line a sample. The axes are those of OpenS
 ground, y up, unless the caller says otherwise. A marker was not seen where its columns
 are blank, say NaN (as OpenSim writes) or are all exactly zero (as cameras write).
 
-Force files of OpenSim (``.mot``, ``.sto``): forces of the ground on the feet.
-
-Each foot or plate has columns ``..._vx``, ``..._vy``, ``..._vz`` for the force,
-``..._px`` and so on for the point at which it acts, and mostly a torque, in a column
-of the same name with torque or moment for force.
+*Force files* of OpenSim (``.mot``, ``.sto``): the ground on the feet. Each foot or
+plate has columns ``..._vx``, ``..._vy``, ``..._vz`` for the force, ``..._px`` and so on
+for the point at which it acts, and mostly a torque, in a column of the same name with
+torque or moment for force.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def _header(path: Path, lines: list[str]) -> dict[str, str]:
     order = _ORDER.search(lines[0])
     if order and order.group(1).upper() != "X/Y/Z":
         raise MarkerFileError(
-            f"coordinates in the order {order.group(1)} are not known: X/Y/Z is wanted",
+            f"coordinates in the order {order.group(1)} are not known: must be X/Y/Z",
             path,
             1,
         )
@@ -144,7 +143,7 @@ def _count(path: Path, header: dict[str, str], key: str) -> int:
     value = _number(path, header, key)
     if not (1 <= value <= LARGEST_FRAME and value.is_integer()):
         raise MarkerFileError(
-            f"{key} is {value:g}: a count of at least 1 is wanted", path, 3
+            f"{key} must be a count of at least 1, not {value:g}", path, 3
         )
     return int(value)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optical markers over time: what every reader gives and every step takes.
+"""Trials: optical markers over time, of every reader and for every step.
 
 Events, analogue channels and force plates of the recording keep their own times, on
 the same clock, when samples are chosen.
 
-What happened in a recording, as somebody marked it: foot strikes, foot offs. What a
-file of markers says about its laboratory. Analogue channels of a recording: force
-plates, electromyography, buttons. What can be wrong with a file of markers.
+Also: events that somebody marked (foot strikes, foot offs), the file's own word on its
+laboratory, analogue channels (force plates, electromyography, buttons), and errors of
+marker files.
 """
 
 from __future__ import annotations

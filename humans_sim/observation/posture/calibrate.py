@@ -146,7 +146,7 @@ class Calibration:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What the trials do not determine: it stays as tables say."""
+        """Sizes that the trials do not determine: they stay as tables say."""
         names = [s.name for s in self.sizes if not s.seen]
         names += [m.name for m in self.markers if not m.seen]
         return tuple(names if self.mass_given else [*names, "mass"])

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a person before it is measured.
-
-How joint centres and markers move when a person's lengths change.
+"""The prior of a calibration: sizes of a person before it is measured.
 
 Joint centres and the nominal places of markers are linear in the stature and in the
 named lengths, which model files and marker sets use in their expressions; their

@@ -90,11 +90,11 @@ def write_mcap(
             writer.put(topic, schemas[topic], message, times[0], 0)
         for k, time in enumerate(times):
             stamp = stamp_of(time)
-            found = _messages(result, k, stamp)
-            found |= {
+            messages = _messages(result, k, stamp)
+            messages |= {
                 topic: make(k, stamp) for topic, (_, make) in scene.sampled.items()
             }
-            for topic, message in found.items():
+            for topic, message in messages.items():
                 writer.put(topic, schemas[topic], message, time, k)
         writer.finish()
     return path
@@ -188,7 +188,7 @@ GROUND = ("ground_fx", "ground_fy", "ground_fz", "ground_mx", "ground_my", "grou
 
 
 class Forces(Protocol):
-    """What inverse dynamics say of a motion."""
+    """Forces of a motion by inverse dynamics."""
 
     @property
     def t(self) -> np.ndarray:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled steps around the search of one frame: they are short, and many.
-
-Frames that follow each other, in one compiled call.
-"""
+"""Compiled steps around the search of one frame, and of frames in a row."""
 
 from __future__ import annotations
 
@@ -213,7 +210,7 @@ expected; most were rejected; the frame fits much worse than those before."""
 
 
 class TrackState(NamedTuple):
-    """What one frame hands to the next; brought up to date in place.
+    """The state from one frame to the next; brought up to date in place.
 
     Attributes:
         last: posture of the frame before (nq,).

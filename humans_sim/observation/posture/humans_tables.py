@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrices as HuMAnS wrote them: comma tables, tab tables, and RecPosBin.
+"""HuMAnS tables: matrices with commas or tabs, RecPosBin, results, subjects.
 
 ``WriteInCsvFile`` and ``WriteInFile`` of the manual (section 9.6.7), and the binary
 file of section 9.6.3. Of that one the manual prints a name and no layout. Here it is:
@@ -9,9 +9,8 @@ numbers, all little-endian. Scilab reads it by::
     f = mopen("RecPosBin106", "rb"); n = mget(2, "il", f);
     QREC = matrix(mget(n(1) * n(2), "dl", f), n(1), n(2)); mclose(f);
 
-The tables that HuMAnS wrote of a reconstruction (manual, section 9.6.3).
-
-One line a sample, its number first; one line of names above:
+*Tables of a reconstruction* (manual, section 9.6.3). One line a sample, its number
+first; one line of names above:
 
 ======================  ==============================================================
 ``RecPos<number>.csv``  coordinates ``QREC1``... of HuMAnS, joints then base [rad, m]
@@ -20,13 +19,11 @@ One line a sample, its number first; one line of names above:
 ======================  ==============================================================
 
 Positions are on HuMAnS axes: x forward, y up, z right. Numbers are written so that
-reading them gives the same bits. The manual's fourth file, RecPosBin, is written by
-:mod:`~humans_sim.observation.posture.humans_tables`.
+reading them gives the same bits. The manual's fourth file is RecPosBin.
 
-``ReconstructionParameters.csv``: the sizes of subjects, one column each.
-
-The manual's file of section 9.6.2, whose figure is lost. The first column names the
-rows: ``Subject``, the 31 anatomical lengths ``L1``... and the 84 distances from tags to
+``ReconstructionParameters.csv`` has the sizes of subjects, one column each. The
+manual's file of section 9.6.2, whose figure is lost. The first column names the rows:
+``Subject``, the 31 anatomical lengths ``L1``... and the 84 distances from tags to
 joints ``X1, Y1, Z1``..., all in metres on HuMAnS axes. Each further column is a
 subject, or a test of one: its number is XX or XXYY...Y. A set that is saved goes into a
 new column at the end.
@@ -141,7 +138,7 @@ def read_rec_pos_bin(path: Path | str) -> np.ndarray:
 def _matrix(matrix: np.ndarray) -> np.ndarray:
     matrix = np.asarray(matrix, dtype=float)
     if matrix.ndim != 2:
-        raise ParameterError(f"a matrix is wanted, not shape {matrix.shape}")
+        raise ParameterError(f"must be a matrix, not shape {matrix.shape}")
     return matrix
 
 
@@ -317,7 +314,7 @@ def read_reconstruction_parameters(path: Path | str) -> dict[str, Subject]:
     for line, (name, row) in enumerate(zip(names, table, strict=True), start=1):
         if row[0] != name or len(row) != width or width < 2:
             raise MarkerFileError(
-                f"a line of {name} with {width - 1} values is wanted", path, line
+                f"must be a line of {name} with {width - 1} values", path, line
             )
     subjects: dict[str, Subject] = {}
     for column in range(1, width):

@@ -38,7 +38,7 @@ IDLE = 1e-15
 
 
 class PostureGoal(NamedTuple):
-    """What a posture shall explain, and where its joints are pulled to.
+    """Markers that a posture explains, and the pulls on its joints.
 
     Attributes:
         y: measured markers (m, 3) [m].

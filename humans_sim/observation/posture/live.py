@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Postures from frames of markers as they come, one after another.
 
-How sure live postures are: what the frames so far show, none of those to come.
-
-As :mod:`.uncertainty`, but the noise is a running mean, and a joint that the markers do
-not show is held where it was last shown, ever less surely: by its usual speed and the
-time since then.
+*Uncertainty* from the frames so far. As :mod:`.uncertainty`, but the noise is a running
+mean, and a joint that the markers do not show is held where it was last shown, ever
+less surely: by its usual speed and the time since then.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenSim files: motions (``.mot``) and models (``.osim``).
 
-A person or a model as an OpenSim 4 model (``.osim``): bodies, joints, markers.
-
-OpenSim's ground has y up, as HuMAnS axes have; each segment of the model is a body, and
-a CustomJoint turns it by the coordinates of a convention, so that a ``.mot`` file of
-the same convention plays on it. There are no muscles and no contact geometry. Each body
-is drawn as the ellipsoid of its mass and inertia.
+A model (OpenSim 4) has bodies, joints and markers. OpenSim's ground has y up, as HuMAnS
+axes have; each segment of the model is a body, and a CustomJoint turns it by the
+coordinates of a convention, so that a ``.mot`` file of the same convention plays on it.
+There are no muscles and no contact geometry. Each body is drawn as the ellipsoid of its
+mass and inertia.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Postures of a trial whose markers are prepared, frame by frame or all at once.
 
-A whole motion at once: markers, and accelerations that are not too large.
-
-The postures :math:`q_k` of all frames minimise
+*All at once*: markers, and accelerations that are not too large. The postures
+:math:`q_k` of all frames minimise
 
 .. math:: \sum_k \sum_m w_m\,\rho(|y_{km} - x_m(q_k)|)
    + \sum_i s_i \int \ddot q_i^2\,dt
@@ -72,7 +71,7 @@ than another by so little."""
 
 
 class _Piece(NamedTuple):
-    """What a piece of a motion became.
+    """The result of a piece of a motion.
 
     Attributes:
         q: postures (n, nq).
@@ -328,7 +327,7 @@ def solve_postures(
         settings: of the search.
         smoothing: of the mode ``smooth``.
         rest: joint angles where joints stay that no marker sees [rad].
-        uncertainty: whether standard deviations are worked out, and joints led through
+        uncertainty: whether standard deviations are worked out, and joints interpolated
             frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reconstructed motion: postures, and how well they explain the markers.
+"""A reconstructed motion: postures, and their residuals to the markers.
 
-Reconstructions read back from files (``.npz``). Reconstructions written to files
-(``.npz``): everything, to be loaded again.
+Files (``.npz``) hold everything, to be loaded again.
 
-What a recording has beside its markers, in files of reconstructions (``.npz``).
-
-Events, notes and what the file said of itself go to the header; channels and plates
-are arrays, those of all plates one after the other.
+Of the recording, events, notes and what the file said of itself go to the header;
+channels and plates are arrays, those of all plates one after the other.
 """
 
 from __future__ import annotations
@@ -240,7 +237,7 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
 
 
 def _described(model: Model) -> dict[str, Any]:
-    """What makes the same model again."""
+    """The description that makes the same model again."""
     parts = model.parts
     name = model.name if is_packaged(parts) else str(parts.source)
     if not parts.from_table:
@@ -255,7 +252,7 @@ def _described(model: Model) -> dict[str, Any]:
 
 
 class MarkerStatus(IntEnum):
-    """What became of a marker in one frame; numbers as in the ROS message."""
+    """The status of a marker in one frame; numbers as in the ROS message."""
 
     USED = 0
     OCCLUDED = 1
@@ -286,7 +283,7 @@ class Reconstruction:
             axes [m], base about them [rad], joints [rad]; None: not worked out.
         noise: of a marker of weight 1, one axis, from the residuals [m]; NaN: not
             worked out.
-        bridged: joints that the markers of a frame do not show, led through by their
+        bridged: joints that the markers of a frame do not show, interpolated by their
             motion before and after (n, nv - 6); None: none.
     """
 

@@ -26,7 +26,7 @@ TURN = 3
 
 
 class MotionGoal(NamedTuple):
-    """What a motion of n frames shall explain, and how smooth it shall be.
+    """Markers that a motion of n frames explains, and its smoothness.
 
     Attributes:
         y: measured markers (n, m, 3) [m].

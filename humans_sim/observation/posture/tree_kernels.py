@@ -7,7 +7,7 @@ and Jacobians against pinocchio's. They are here, not called there, because a ca
 pinocchio from Python, with its results fetched joint by joint, takes longer than the
 rest of a frame's solution.
 
-A pinocchio model as the plain arrays that the posture kernels take.
+The tree is a pinocchio model as plain arrays.
 """
 
 from __future__ import annotations

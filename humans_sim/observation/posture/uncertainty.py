@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""How sure every coordinate of every frame is, and joints that no marker shows.
+r"""Uncertainty of every coordinate of every frame, and joints that no marker shows.
 
-With the normal matrix H of a frame's markers, their noise :math:`\sigma`, and
-variances :math:`p_i` of what is known of coordinates without them, the covariance of
-the posture is :math:`(H/\sigma^2 + \mathrm{diag}(1/p_i))^{-1}`. The noise comes from
-the residuals of the trial, divided by the degrees of freedom that postures leave.
+With the normal matrix H of a frame's markers, their noise :math:`\sigma`, and variances
+:math:`p_i` of the coordinates' priors, the covariance of the posture is
+:math:`(H/\sigma^2 + \mathrm{diag}(1/p_i))^{-1}`. The noise comes from the residuals of
+the trial, divided by the degrees of freedom that postures leave.
 
 A coordinate that the markers of a frame show much worse than usual is hidden there. It
-is led through by its own motion before and after (:mod:`.bridge_kernels`), which gives
-the mean and the variance of a prior with which such frames are solved again.
-
-A coordinate led through the frames in which nothing shows it.
+is interpolated by its own motion before and after, which gives the mean and the
+variance of a prior with which such frames are solved again.
 
 Its acceleration is white noise of the power density d, so that over a time h its angle
 and speed gain the covariance :math:`d\,(h^3/3, h^2/2; h^2/2, h)`. A Kalman filter runs
@@ -188,7 +186,7 @@ def filled_share(result: Reconstruction) -> float:
 
 
 def usual_prior(solver: PostureSolver) -> np.ndarray:
-    """What is known of coordinates without markers (nv,) [m^2].
+    """Prior variances of coordinates without markers (nv,) [m^2].
 
     Joints that no marker ever sees are somewhere between their limits.
     """
@@ -260,7 +258,7 @@ def hidden_coordinates(
         for a, b in zip(rows[:-1], rows[1:], strict=True):
             if b > a + 1 and times[b] - times[a + 1] < settings.moment:
                 hidden[a:b, i] = True
-    # One that is always hidden cannot be led through.
+    # One that is always hidden cannot be interpolated.
     hidden[:, (~hidden).sum(axis=0) < _FEWEST] = False
     return hidden
 
@@ -324,7 +322,7 @@ def _bridged(
     lasting: float,
     noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Postures with hidden coordinates led through, and their priors.
+    """Postures with hidden coordinates interpolated, and their priors.
 
     Args:
         result: postures that were found frame by frame.
@@ -385,8 +383,8 @@ def acceleration_density(
     n = len(times)
     if n < 3:
         return settings.usual_density
-    usual = float(np.median(np.diff(times)))
-    lag = max(round(settings.lag / usual), 1)
+    period = float(np.median(np.diff(times)))
+    lag = max(round(settings.lag / period), 1)
     if n <= 2 * lag:
         return settings.usual_density
     before, middle, after = (
@@ -402,7 +400,7 @@ def acceleration_density(
     power, part = float(np.mean(bend**2)), float(np.mean(noise[shown]))
     # Variances are not known so well that nothing of the power would be motion.
     power = max(power - part, settings.least_motion * power)
-    return max(1.5 * power / (lag * usual) ** 3, settings.least_density)
+    return max(1.5 * power / (lag * period) ** 3, settings.least_density)
 
 
 def usual_speed(
@@ -438,9 +436,9 @@ def noise_correlation(result: Reconstruction, longest: float) -> float:
     used = result.used[rows]
     residuals = np.where(used[:, :, None], result.differences[rows], 0.0)
     total = float((residuals**2).sum()) / max(float(used.sum()), 1.0)
-    usual = float(np.median(np.diff(result.t)))
+    period = float(np.median(np.diff(result.t)))
     factor = 1.0
-    for lag in range(1, min(round(longest / usual), len(residuals) - 1) + 1):
+    for lag in range(1, min(round(longest / period), len(residuals) - 1) + 1):
         both = float((used[lag:] & used[:-lag]).sum())
         product = float((residuals[lag:] * residuals[:-lag]).sum())
         share = product / max(both, 1.0) / total if total > 0.0 else 0.0

@@ -97,7 +97,7 @@ def _doubts(result: Reconstruction) -> Iterable[str]:
         yield f"{100 * unseen:.0f} % of the samples were not seen"
     for what, joints in (
         ("joints are at their limits", at_limits(result)),
-        ("markers do not show joints, which are led through", often_hidden(result)),
+        ("markers do not show joints, which are interpolated", often_hidden(result)),
     ):
         if joints:
             words = [f"{name} ({100 * share:.0f} %)" for name, share in joints.items()]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Searches for a posture from far away: where the first frame finds its person.
 
-Which joints markers can see, and what holds those that they hardly see.
-
-With the normal matrix H of a posture's markers and pulls :math:`\lambda_i` towards
-rest, :math:`\lambda_i\,[(H + \mathrm{diag}\,\lambda)^{-1}]_{ii}` is the share of joint
-i that its pull decides: 0 where markers see it, 1 where none does.
+*Visibility of joints.* With the normal matrix H of a posture's markers and pulls
+:math:`\lambda_i` towards rest, :math:`\lambda_i\,[(H +
+\mathrm{diag}\,\lambda)^{-1}]_{ii}` is the share of joint i that its pull decides: 0
+where markers see it, 1 where none does.
 """
 
 from __future__ import annotations

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large a recording is, and whether its markers fit together as the person's do.
+"""Arrangement of markers: size of a recording, and distances as the person's.
 
 Distances between markers of a segment, and across a joint or two, hardly depend on the
-posture. Their ratio to those of the person is the scale of the recording; what then
-does not fit is a label on the wrong marker.
+posture. Their ratio to those of the person is the scale of the recording; a distance
+that then does not fit is a label on the wrong marker.
 
-Which way round four markers lie in space: a mirror changes it, no posture does.
+*Handedness* of four markers: a mirror changes it, no posture does. The triple product
+of three edges of a tetrahedron has a sign. For many tetrahedra of markers near each
+other the sign is the same in all postures of the joints' ranges; a recording that is
+mirrored, or whose left and right labels are exchanged, has the other one.
 
-The triple product of three edges of a tetrahedron has a sign. For many tetrahedra of
-markers near each other the sign is the same in all postures of the joints' ranges; a
-recording that is mirrored, or whose left and right labels are exchanged, has the other
-one.
-
-Where the markers of a set can be to each other, whatever the posture.
-
-Postures all over the joints' ranges, each with the markers displaced by as much as
-their places are uncertain, show which distances and which orders in space a recording
-of this person must have. No posture is sought for that.
+*Ranges* of places, whatever the posture. Postures all over the joints' ranges, each
+with the markers displaced by as much as their places are uncertain, show which
+distances and which orders in space a recording of this person must have. No posture is
+sought for that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a look at a recording shows.
+"""Findings of the screening of a recording.
 
-How many markers of a set a recording has, and which set would have more.
+Also how many markers of a set it has, and which set would have more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from humans_sim.observation.markers.trial import MarkerTrial
 
 
 class Topic(Enum):
-    """What a finding is about."""
+    """The topic of a finding."""
 
     LABELS = "labels"
     """Too few are of the set."""
@@ -43,7 +43,7 @@ class Topic(Enum):
 
 
 class Severity(Enum):
-    """What follows from a finding."""
+    """The severity of a finding."""
 
     CORRECTED = "corrected"
     """The recording is changed, and the result is doubtful until the user agrees."""
@@ -141,7 +141,7 @@ def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | Non
 def screen_labels(
     trial: MarkerTrial, matched: int, marker_set: MarkerSet, model: Model
 ) -> list[Finding]:
-    """What is to be known of a recording's labels.
+    """Findings on a recording's labels.
 
     Args:
         trial: with the labels of the file.

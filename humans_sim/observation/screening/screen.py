@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a recording can be a person with these markers, before postures are sought.
+"""Screening: can a recording be a person with these markers?
 
 Some frames are looked at; nothing is solved, so that it takes a fraction of a second
 however long the recording is.
 
-Units that a recording has against what its file says. Which way up a recorded person
-is: heads are above feet, or people lie down. Which frames of a recording are looked at,
-and how fast its markers are there.
+Looked at are its units, which way up the person is (heads are above feet, or people lie
+down), and how fast markers are.
 
-Labels that stand on each other's markers.
-
-Two labels are exchanged where the recording is far more probable with the two
-exchanged: distances that then fit count by their logarithmic probabilities, tetrahedra
-that then lie the right way round one each.
+*Exchanged labels.* Two are exchanged where the recording is far more probable with the
+two exchanged: distances that then fit count by their logarithmic probabilities,
+tetrahedra that then lie the right way round one each.
 """
 
 from __future__ import annotations
@@ -142,7 +139,7 @@ def _best(arrangement: Arrangement, order: np.ndarray) -> tuple[float, int, int]
 
 
 def _distance_gains(arrangement: Arrangement, order: np.ndarray) -> np.ndarray:
-    """What each exchange gains by the stiff distances (m, m)."""
+    """Gains of each exchange by the stiff distances (m, m)."""
     expected, rows = arrangement.expected, np.arange(len(order))
     measured = arrangement.distances[np.ix_(order, order)] / arrangement.scale
     stiff = arrangement.stiff
@@ -348,7 +345,7 @@ _LISTED = 8
 
 @dataclass(frozen=True)
 class Screening:
-    """What a look at a recording shows.
+    """The screening of a recording.
 
     Attributes:
         findings: what is not as it should be; empty where all is well.
@@ -373,7 +370,7 @@ class Screening:
         return tuple(finding.text for finding in self.findings)
 
     def about(self, *topics: Topic) -> Screening:
-        """What it shows of some topics."""
+        """Findings on some topics."""
         return replace(
             self, findings=tuple(f for f in self.findings if f.topic in topics)
         )
@@ -406,7 +403,7 @@ class Screening:
 
 @dataclass(frozen=True)
 class AxesKnown:
-    """What the user gave, which is not changed.
+    """Axes that the user gave, which are not changed.
 
     Attributes:
         units: whether the unit is given.

@@ -6,7 +6,7 @@ A point below the surface is pushed up by a unilateral visco-elastic contact,
 bilinearly; the pins take the same force downwards. Friction is Coulomb's with a viscous
 beginning. Pins move by the screen's own samples.
 
-How a ground was deformed in the course of a run.
+Also the deformation of a ground in the course of a run.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class DeformableGround:
         return Ground(friction=friction, solids=(bottom, *solids), surface=self)
 
     def reaction(self, system: Any) -> GroundReaction:
-        """What it does to a biped (a :class:`SurfaceReaction`)."""
+        """Its reaction on a biped (a :class:`SurfaceReaction`)."""
         return GroundReaction(self, system)
 
     def record(self) -> dict[str, Any]:

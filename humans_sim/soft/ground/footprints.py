@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heights of the ground that a run ended on, and a picture of them.
+"""Footprints: heights of the ground that a run ended on, and pictures of them.
 
-Pictures of height fields: the Chroma operator (thesis, chapter 10).
-
-A number w is taken from each pin and its neighbours, and coloured by a linear law.
-Beyond the edges a field goes on with the heights of its edge.
+*Pictures*: the Chroma operator (thesis, chapter 10). A number w is taken from each pin
+and its neighbours, and coloured by a linear law. Beyond the edges a field continues
+with the heights of its edge.
 """
 
 from __future__ import annotations
@@ -205,7 +204,7 @@ class GroundHistory:
 
 
 def footprints_of(run: Run) -> Footprints:
-    """What a run left in its ground.
+    """The footprints of a run in its ground.
 
     Raises:
         SoftError: its ground is rigid, or the record is damaged.

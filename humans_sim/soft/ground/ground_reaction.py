@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What a deformable ground does to a biped that stands on it.
+r"""Reaction of a deformable ground on a biped.
 
 At every sample of the ground (period T) the forces f of all points near it are found
 together, as those of one contact problem, and held until the next sample. Pins have
@@ -13,8 +13,8 @@ impulses P = T f,
    p_1 = p_0 + \tfrac T2 (w_0 + w_1 - u_0 - u_1), \qquad
    f = \max\bigl(0,\; k p_1 + z (p_1 - p_0^+) / T\bigr)
 
-W is the Delassus matrix of the body, m the mass of a pin, S has the products of what
-two points press on; index f is the motion without these forces. That is
+W is the Delassus matrix of the body, m the mass of a pin, S has the products of the
+weights of two points; index f is the motion without these forces. That is
 complementarity with
 
 .. math:: W' = W + \tfrac{1}{m} S + \tfrac{2}{T (T k + z)} I
@@ -33,7 +33,7 @@ foot; their work on the body, :math:`\tfrac T2 f (u_0 + u_1)`, and on the pins,
 :math:`-\tfrac T2 f (w_0 + w_1)`, is never more than the energy that they lose, and it
 is just what both sides gain.
 
-A whole sample of a deformable ground under a body in one compiled call.
+A whole sample is one compiled call.
 """
 
 from __future__ import annotations

@@ -8,12 +8,11 @@ press on it through visco-elastic stops. Sample by sample,
 
 with K and Z the matrices of (8.8). Three arrays are kept: 24 bytes a pin.
 
-Pin screens that keep the sum of their heights (EEshco, thesis, section 7.4.3).
-
-Each column is a piston: its height y, and its widths between horizontal masses that
-columns share, have together a constant length. With the widths' sums fixed by walls,
-what one pin is pushed down, others rise. In two dimensions a piston has two widths
-(7.64); the thesis proposes this without trying it.
+*EEshco* (thesis, section 7.4.3): screens that keep the sum of heights. Each column is a
+piston: its height y, and its widths between horizontal masses that columns share, have
+together a constant length. With the widths' sums fixed by walls, what one pin is pushed
+down, others rise. In two dimensions a piston has two widths (7.64); the thesis proposes
+this without trying it.
 
 The energy is :math:`\tfrac12 k_p \sum (y + \sum w)^2` with, by variant, springs from
 pins to the ground (VS) and to neighbours (VV), from horizontal masses to the ground

@@ -7,7 +7,7 @@ follow by projection on their cones. Newton's method works on the few numbers of
 the contacts that act and slide as they were in the iteration before: a sole may have
 many points.
 
-Points on a screen of pins: which pins they press on, how deep they are.
+Also the pins that points press on, and the points' depth.
 """
 
 from __future__ import annotations

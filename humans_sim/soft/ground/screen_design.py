@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Design of pin screens: their modes, and exact solutions at rest.
 
-Design of pin screens by their modes in the plane (K, Z).
-
 The modes of a screen lie on a segment from :math:`(k_s T^2 / m, z_s T / m)` to
 :math:`((k_s + \lambda_N k_v) T^2 / m, (z_s + \lambda_N z_v) T / m)`, with
 :math:`\lambda_N` = 4, 8, 12 in one, two, three dimensions. Its two ends are what is
 designed: near S marks stay, near O they ring, near C they are smooth, near L all is
 free (thesis, chapter 8).
 
-Pin screens at rest: exact solutions, and the kernels of screens without end.
-
-At rest :math:`(k_s + k_v A) \omega = F`, with A diagonal in sines where edges are
-fixed, in cosines where they are free, in waves where they are periodic.
+*At rest*: exact solutions, and the kernels of screens without end. There :math:`(k_s +
+k_v A) \omega = F`, with A diagonal in sines where edges are fixed, in cosines where
+they are free, in waves where they are periodic.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ PROTOTYPES = {
 
 @dataclass(frozen=True)
 class ScreenLaw:
-    """What the pins of a screen are made of.
+    """The material of a screen's pins.
 
     Attributes:
         mass: of a pin [kg].

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Admittances, and which of two coupled models influences the other.
 
-Admittances Y = F / V of masses, springs, dampers, networks and bodies.
+Of masses, springs, dampers, networks and bodies. The thesis calls F / V an admittance
+(force as what flows through, (3.1)); robotics calls it a mechanical impedance. Side by
+side (one velocity) admittances add; one after the other (one force) their inverses add.
+The text of the thesis has them exchanged.
 
-The thesis calls F / V an admittance (force as what flows through, (3.1)); robotics
-calls it a mechanical impedance. Side by side (one velocity) admittances add; one after
-the other (one force) their inverses add. The text of the thesis has them exchanged.
-
-Which of two coupled models influences the other, by energies at their point.
-
-A and B share a velocity V. What A spends in its own admittance is
-:math:`\Gamma_A = Y_A |V|^2`, what passes between them :math:`\Gamma`. B does not count
-for A where :math:`|\Gamma| \ll |\Gamma_A|` ((3.10) to (3.23)); then the coupling may be
-cut to one way, A moves alone, and B is driven by A's recorded motion.
+*Influence* of two coupled models, by energies at their point. A and B share a velocity
+V. What A spends in its own admittance is :math:`\Gamma_A = Y_A |V|^2`, what passes
+between them :math:`\Gamma`. B does not count for A where :math:`|\Gamma| \ll
+|\Gamma_A|` ((3.10) to (3.23)); then the coupling may be cut to one way, A moves alone,
+and B is driven by A's recorded motion.
 """
 
 from __future__ import annotations
@@ -144,7 +142,7 @@ Verdict = Literal["independent", "first drives", "second drives", "both ways"]
 
 @dataclass(frozen=True)
 class Influence:
-    """What a coupling is.
+    """The influence of a coupling.
 
     Attributes:
         verdict: "independent", "first drives" (cut the way back to the first), "second

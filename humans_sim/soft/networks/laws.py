@@ -80,7 +80,7 @@ class Automaton:
 
 
 class LinkLaw(Protocol):
-    """What a link may be."""
+    """The law of a link."""
 
     def automaton(self) -> Automaton:
         """Its states and transitions."""

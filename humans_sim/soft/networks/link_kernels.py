@@ -4,7 +4,7 @@
 Plain springs with dampers have a loop of their own; conditional links run through the
 table of their automata.
 
-A network as tables for kernels.
+Networks are given as tables.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ConditionalTable(NamedTuple):
 
 
 class LinkMemory(NamedTuple):
-    """What links remember.
+    """The memory of links.
 
     Attributes:
         springs: distances of plain links one sample ago (m,) [m].

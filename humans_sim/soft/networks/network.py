@@ -5,7 +5,7 @@ A mass has one M point: it takes forces and gives its position. A link has two L
 that take positions and give forces. An M point takes any number of L points, an L point
 exactly one M point; nothing else may be connected (thesis, section 1.5.2).
 
-Networks of the shapes that the thesis names: line, ring, sheet, box, agglomerate.
+Shapes of the thesis: line, ring, sheet, box, agglomerate.
 """
 
 from __future__ import annotations

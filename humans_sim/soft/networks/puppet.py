@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puppets and coats of points, and a network in motion as a run.
 
-The thesis' figures: a puppet of 14 masses, bricks, a ball with a skin (section 5.5).
+*Figures* of the thesis: a puppet of 14 masses, bricks, a ball with a skin (section
+5.5). The thesis gives numbers of masses only; sizes, stiffness and viscosity are
+assumed, such that a puppet of one metre stands on the feet that an operator holds.
 
-The thesis gives numbers of masses only; sizes, stiffness and viscosity are assumed,
-such that a puppet of one metre stands on the feet that an operator holds.
-
-Coats without mass: points that follow others by weights (thesis, section 5.5).
-
-A point of such a coat is a mean of control points, with weights that sum to one. What
+*Coats without mass*: points that follow others by weights (thesis, section 5.5). A
+point of such a coat is a mean of control points, with weights that sum to one. What
 pushes it is handed on to the control points by the same weights, so that power, force
 and moment are kept: a transmitting skin.
 """
@@ -68,9 +66,9 @@ class GeometricCoat:
             SoftError: the control points do not span the points.
         """
         rows = np.vstack([np.asarray(controls, float).T, np.ones(len(controls))])
-        wanted = np.vstack([np.asarray(points, float).T, np.ones(len(points))])
-        weights = np.linalg.pinv(rows) @ wanted
-        if np.abs(rows @ weights - wanted).max() > 1e-8:
+        targets = np.vstack([np.asarray(points, float).T, np.ones(len(points))])
+        weights = np.linalg.pinv(rows) @ targets
+        if np.abs(rows @ weights - targets).max() > 1e-8:
             raise SoftError("the control points do not span the points of the coat")
         return cls(weights.T)
 
@@ -192,7 +190,7 @@ COAT_CURVES = (
 
 @dataclass(frozen=True)
 class PuppetSizes:
-    """What a puppet is made of.
+    """Sizes and material of a puppet.
 
     Attributes:
         mass: of each mass that moves [kg].

@@ -6,12 +6,11 @@ r"""Motion of a network by the thesis' own discretisation.
 with centred accelerations and velocities backwards, :math:`V_n = (X_n - X_{n-1}) / T`
 ((1.2), (1.3) and (1.6)).
 
-Pairs of a crowd that are near each other, looked up by a tree.
+Near pairs of a crowd are looked up by a tree.
 
-Steps for stiff coats: backward Euler, linearised once a step.
-
-The explicit sample needs K + 2 Z < 4 for the stiffest mode. A thin coat with stiff
-links would ask for periods far below those of the body that wears it. Here
+*Stiff coats*: backward Euler, linearised once a step. The explicit sample needs K + 2 Z
+< 4 for the stiffest mode. A thin coat with stiff links would ask for periods far below
+those of the body that wears it. Here
 
 .. math:: (M + T Z + T^2 K) v_{n+1} = (M + T Z) v_n + T f_n, \quad
           x_{n+1} = x_n + T v_{n+1}

@@ -49,7 +49,7 @@ def cell_radius(stiffness: float, viscosity: float) -> float:
 
 @dataclass(frozen=True)
 class StabilityReport:
-    """What a linearised network does.
+    """Stability of a linearised network.
 
     Attributes:
         stable: whether no mode leaves the triangle.

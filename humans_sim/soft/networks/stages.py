@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Models simulated in stages, and the scales of their signals.
 
-Models in stages: what may be simulated first, recorded, and replayed to the rest.
+*Stages* are simulated first, recorded, and replayed to the rest. A link one way lets a
+model drive another. Models that drive each other, along any path, stay together; they
+are the strongly connected parts of the graph of models (the thesis' E2MI, section 3.3).
+The parts have ranks: the longest path from a source. They are simulated in that order,
+each fed with recorded motion of those before it.
 
-A link one way lets a model drive another. Models that drive each other, along any path,
-stay together; they are the strongly connected parts of the graph of models (the thesis'
-E2MI, section 3.3). The parts have ranks: the longest path from a source. They are
-simulated in that order, each fed with recorded motion of those before it.
-
-Scales of signals and models: how much information they carry (thesis, chapter 2).
-
-A signal has a band in time, a band in space and a range of values; its information is
+*Scales*: the information of signals and models (thesis, chapter 2). A signal has a band
+in time, a band in space and a range of values; its information is
 
 .. math:: I = \frac{F_T^{max} F_X^{max}}{F_T^{min} F_X^{min}}
    \log_2 \frac{\Delta s_{max}}{\Delta s_{min}}
@@ -250,12 +248,12 @@ class Scale:
 
 
 def information_rate(signals: int, rate: float, bits: int) -> float:
-    """What so many signals carry at a sampling rate [bit/s]."""
+    """Information of so many signals at a sampling rate [bit/s]."""
     return float(signals) * rate * bits
 
 
 def recorded_bytes(signals: int, rate: float, bits: int, duration: float) -> float:
-    """What a record of signals takes, by half a sample for each period (2.4) [byte]."""
+    """Size of a record of signals, half a sample for each period (2.4) [byte]."""
     return information_rate(signals, rate, bits) * duration / 2.0 / 8.0
 
 
@@ -322,7 +320,7 @@ def prototypes(signals: np.ndarray, count: int) -> Prototypes:
 
 
 def rigid_deviation(points: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """What points deviate by from the best rigid motion (Kabsch) (n, 3) [m].
+    """Deviation of points from the best rigid motion (Kabsch) (n, 3) [m].
 
     Args:
         points: before (n, 3) [m].

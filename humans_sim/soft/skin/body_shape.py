@@ -6,7 +6,7 @@ their links are neighbours in the kinematic tree, so that a hand does not fuse w
 thigh. The file gives the sizes of one person; along the axes they follow the subject's
 joints, across them the stature and the mass.
 
-Distances to a body of swept parts that blend along the edges of a graph.
+Also distances to a body of such parts.
 """
 
 from __future__ import annotations

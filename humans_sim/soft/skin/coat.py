@@ -5,24 +5,21 @@ A coat is a network (thesis, section 5.5: a physical coat). The first masses of 
 are fixed on a link; balls on other links keep it off the body. One way, the body drives
 it and feels nothing of it; both ways, the body feels the forces of what it carries.
 
-A coat as a stage after the body: driven by the recorded motion of a run.
+*As a stage after the body*, driven by the recorded motion of a run. Between two samples
+of the run, what the coat hangs on moves along cubic polynomials through its places and
+velocities.
 
-Between two samples of the run, what the coat hangs on moves along cubic polynomials
-through its places and velocities.
+*In step with the body.* At each sample the coat's fixed masses are put where the links
+are, the coat moves by one step, and its forces on the links are held until the next
+sample. One way, these forces are none: then the coat is a stage after the body, fed
+with its motion.
 
-A coat in step with the body that wears it.
-
-At each sample the coat's fixed masses are put where the links are, the coat moves by
-one step, and its forces on the links are held until the next sample. One way, these
-forces are none: then the coat is a stage after the body, fed with its motion.
-
-Whether a body feels what it wears: admittances at the points that carry it.
-
-The body's is :math:`[J (j \omega M)^{-1} J^T]^{-1}` with the joints that are not
-locked, along the direction in which it gives way most. A piece that hangs on the point
-by springs (K, Z in all) is its whole mass behind them: no softer part of it loads the
-body more, but near :math:`\sqrt{K / m}`. Feet on a floor and feedback make the body
-stiffer, so the error is rather less than predicted.
+*Does a body feel its coat?* By admittances at the points that carry it. The body's is
+:math:`[J (j \omega M)^{-1} J^T]^{-1}` with the joints that are not locked, along the
+direction in which it gives way most. A piece that hangs on the point by springs (K, Z
+in all) is its whole mass behind them: no softer part of it loads the body more, but
+near :math:`\sqrt{K / m}`. Feet on a floor and feedback make the body stiffer, so the
+error is rather less than predicted.
 """
 
 from __future__ import annotations
@@ -88,9 +85,9 @@ class Piece:
 
     def __post_init__(self) -> None:
         """Refuse what cannot hang."""
-        wanted = 3 if self.kind == "pack" else 2
-        if len(self.size) != wanted or len(self.counts) != wanted:
-            raise SoftError(f"{self.name}: a {self.kind} has {wanted} sizes and counts")
+        sizes = 3 if self.kind == "pack" else 2
+        if len(self.size) != sizes or len(self.counts) != sizes:
+            raise SoftError(f"{self.name}: a {self.kind} has {sizes} sizes and counts")
         if min(self.size) <= 0.0 or not self.mass > 0.0:
             raise SoftError(f"{self.name}: its sizes and its mass must be above 0")
         if min(self.counts) < 1 or self.counts[-1] < 2:
@@ -156,7 +153,7 @@ class BodyBall:
 
 @dataclass
 class Coat:
-    """What a body wears.
+    """The coat of a body.
 
     Attributes:
         pieces: of the coat.
@@ -233,7 +230,7 @@ class Coat:
         return network
 
     def reaction(self, system: Any) -> CoatReaction:
-        """What it does to a biped (a ``SurfaceReaction``).
+        """Its reaction on a biped (a ``SurfaceReaction``).
 
         Raises:
             CouplingError: one way is asked for, and the body would feel it.
@@ -242,7 +239,7 @@ class Coat:
         return self._reaction
 
     def record(self) -> dict[str, Any]:
-        """What a run keeps of it."""
+        """Its record in a run."""
         reaction = self._reaction
         if reaction is None:
             return {"name": self.name, "pieces": [piece.name for piece in self.pieces]}
@@ -271,7 +268,7 @@ _FREQUENCIES = 40
 
 @dataclass(frozen=True)
 class CoatInfluence:
-    """What a piece does to the link that carries it.
+    """The influence of a piece on the link that carries it.
 
     Attributes:
         piece: its name.
@@ -319,7 +316,7 @@ def coat_influences(
     free = np.setdiff1d(np.arange(model.nv), system.locked)
     inertia = model.inertia(q)[np.ix_(free, free)]
     omega = 2 * np.pi * np.geomspace(*BAND, _FREQUENCIES)
-    found = []
+    influences = []
     for piece in coat.pieces:
         jacobian = point_jacobian(model, q, piece.link, np.array(piece.at))[:, free]
         mobility = jacobian @ np.linalg.solve(inertia, jacobian.T)
@@ -328,10 +325,10 @@ def coat_influences(
         load = piece_admittance(piece, omega)
         influence = classify(body, load, omega, tolerance=coat.tolerance)
         least = 1.0 / float(along @ mobility @ along)
-        found.append(
+        influences.append(
             CoatInfluence(piece.name, piece.link, piece.mass, least, influence)
         )
-    return tuple(found)
+    return tuple(influences)
 
 
 def piece_admittance(piece: Piece, omega: np.ndarray) -> np.ndarray:

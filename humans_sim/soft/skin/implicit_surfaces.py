@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Implicit surfaces: fields, their contact, meshes and contours.
 
-Implicit surfaces: fields around points and segments (thesis, chapter 9).
+*Fields* around points and segments (thesis, chapter 9). A surface is where a field has
+a given value. Fields fall off with the distance from a skeleton: Blinn's :math:`C e^{-a
+r^2}`, Wyvill's polynomial that ends at a radius, or the integral of a Gaussian along a
+segment, which does not bulge where segments meet.
 
-A surface is where a field has a given value. Fields fall off with the distance from a
-skeleton: Blinn's :math:`C e^{-a r^2}`, Wyvill's polynomial that ends at a radius, or
-the integral of a Gaussian along a segment, which does not bulge where segments meet.
+*Meshes*: marching tetrahedra, and surface nets of distances. Tetrahedra make a closed
+mesh by construction: each cell of a grid is six of them about one diagonal, the same in
+all cells, so that faces of neighbours agree. Vertices belong to edges of the grid and
+are shared.
 
-Meshes of implicit surfaces: marching tetrahedra, and surface nets of distances.
-
-Tetrahedra make a closed mesh by construction: each cell of a grid is six of them about
-one diagonal, the same in all cells, so that faces of neighbours agree. Vertices belong
-to edges of the grid and are shared.
-
-The contour of a point model as a probe feels it (thesis, section 5.3).
-
-A model of points has no contour of its own. A probe that comes near feels a force;
-where it is larger than what the probe can tell from nothing, there the model is. A ball
-as a probe touches with its surface: it feels the same, farther out by its radius.
+*Contour* of a point model as a probe feels it (thesis, section 5.3). A model of points
+has no contour of its own. A probe that comes near feels a force; where it is larger
+than what the probe can tell from nothing, there the model is. A ball as a probe touches
+with its surface: it feels the same, farther out by its radius.
 """
 
 from __future__ import annotations
@@ -332,7 +329,7 @@ def _triangles(inside: np.ndarray, counts: np.ndarray) -> np.ndarray:
     corners = (cells @ strides)[:, None] + CORNERS @ strides
     mixed = inside[corners]
     corners = corners[mixed.any(axis=1) & ~mixed.all(axis=1)]
-    found = []
+    triangles = []
     for tetrahedron in _TETRAHEDRA:
         four = corners[:, tetrahedron]
         within = inside[four]
@@ -343,8 +340,8 @@ def _triangles(inside: np.ndarray, counts: np.ndarray) -> np.ndarray:
         for count, table in _CASES.items():
             rows = four[number == count]
             for triangle in table:
-                found.append(rows[:, np.array(triangle)])
-    edges = np.concatenate(found)
+                triangles.append(rows[:, np.array(triangle)])
+    edges = np.concatenate(triangles)
     place = np.stack(np.unravel_index(edges, tuple(counts)), axis=-1).astype(float)
     middle = place.mean(axis=2)
     normal = np.cross(middle[:, 1] - middle[:, 0], middle[:, 2] - middle[:, 0])
@@ -399,7 +396,7 @@ class ProbeField:
 
 @dataclass(frozen=True)
 class Contour:
-    """What a probe feels on a grid.
+    """The force on a probe, on a grid.
 
     Attributes:
         inside: whether the force is above the sensitivity (nx, ny, nz).

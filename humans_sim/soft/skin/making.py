@@ -4,10 +4,8 @@
 The surface is polygonised in a pose with spread arms, cut where cloth ends, and bound
 to the joints; the result is kept in the user's cache.
 
-Meshes cut along lines where what they are made of changes. A grid that is finer around
-head and hands of a body with its arms spread. Skins kept in the user's cache, by what
-they are made from. A skin cut into rigid pieces, one for each link and material, for a
-URDF.
+Meshes are cut where their material changes; the grid is finer around head and hands.
+For a URDF, a skin is cut into rigid pieces, one for each link and material.
 """
 
 from __future__ import annotations
@@ -88,25 +86,25 @@ def cut_mesh(
 def _split(faces: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Triangles split at the cuts of their edges; -1 where an edge is whole."""
     count = (cuts >= 0).sum(axis=1)
-    found = [faces[count == 0]]
+    pieces = [faces[count == 0]]
     for first in range(3):
         a, b, c = (np.roll(faces, -first, axis=1)[:, k] for k in range(3))
         ab, bc, ca = (np.roll(cuts, -first, axis=1)[:, k] for k in range(3))
         one = (count == 1) & (ab >= 0)
-        found += [np.column_stack([a, ab, c])[one], np.column_stack([ab, b, c])[one]]
+        pieces += [np.column_stack([a, ab, c])[one], np.column_stack([ab, b, c])[one]]
         two = (count == 2) & (bc < 0)
-        found += [
+        pieces += [
             np.column_stack([a, ab, ca])[two],
             np.column_stack([ab, b, ca])[two],
             np.column_stack([b, c, ca])[two],
         ]
     three = count == 3
     (a, b, c), (ab, bc, ca) = faces[three].T, cuts[three].T
-    found += [
+    pieces += [
         np.column_stack(corner)
         for corner in ((a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca))
     ]
-    return np.concatenate(found)
+    return np.concatenate(pieces)
 
 
 HEAD, HAND = 2.8, 3.2
@@ -182,7 +180,7 @@ def cache_folder() -> Path:
 
 
 def skin_key(model: Model, spacing: float) -> str:
-    """What a skin is made from, as a name: the file, the subject's sizes, the grid."""
+    """The name of a skin by its sources: the file, the subject's sizes, the grid."""
     placements = [pose.translation for pose in model.pin.jointPlacements]
     sizes = np.concatenate(
         [

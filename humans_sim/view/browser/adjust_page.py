@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page on which a person is adjusted to a recording, with the residual beside it.
 
-Controls of the page on which a person is adjusted to a recording.
-
-Calls in a thread of their own, of which only the newest of each kind counts.
-
-A slider that is dragged asks for more than can be done: what is overtaken is left out.
+*Calls* run in a thread of their own; only the newest of each kind counts. A slider that
+is dragged asks for more than can be done: what is overtaken is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of scenes with free bodies in the browser: live, or as a page that plays.
 
-Boxes and balls of a scene on a page, as they are seen. Meshes of free bodies as a run
-records them, coloured so that one sees them turn.
+Also boxes, balls and meshes of a scene, coloured so that one sees them turn.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may talk to a page: this machine's user, by the address that was printed.
+"""Access to a page: this machine's user, by the address that was printed.
 
 A page on 127.0.0.1 is reached by every other page that the same browser has open: a
 script elsewhere may connect to it, or have its own name lead to it (DNS rebinding).
@@ -10,14 +10,12 @@ the page's script opens its connection. Cookies know no ports: the name of this 
 the port in it, and since other pages of this machine send it along too, their origin
 counts as well.
 
-What a browser may say to a page: values of its controls, and how it looks at it.
-
-viser lets a client set any attribute of any control to anything, ask for a public
-address of the page, upload files and move parts of the scene. A page here needs three
-messages: where the browser's own camera is, a new value of a control that is seen and
-enabled, of the control's own type and within its range, and a picture while the page
-waits for one. All else is dropped before viser hears of it, and so is the beat by which
-a page says that it runs.
+*Messages* of a browser: values of its controls, and its camera. viser lets a client set
+any attribute of any control to anything, ask for a public address of the page, upload
+files and move parts of the scene. A page here needs three messages: where the browser's
+own camera is, a new value of a control that is seen and enabled, of the control's own
+type and within its range, and a picture while the page waits for one. All else is
+dropped before viser hears of it, and so is the beat by which a page says that it runs.
 """
 
 from __future__ import annotations
@@ -96,7 +94,7 @@ class Gate:
         return f"http://{shown}:{port}/?token={self.token}"
 
     def before(self, answer: Answer) -> Answer:
-        """What answers a request: refused here, or answered by ``answer``."""
+        """The answer to a request: refused here, or by ``answer``."""
 
         def guarded(connection: ServerConnection, request: Request) -> Response | None:
             port = int(connection.local_address[1])
@@ -127,7 +125,7 @@ class Gate:
         if len(hosts) != 1 or not self._is_here(hosts[0], port):
             return HTTPStatus.FORBIDDEN, "This server has another name.\n"
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
-            return HTTPStatus.FORBIDDEN, "Other pages have no business here.\n"
+            return HTTPStatus.FORBIDDEN, "A request of another page is refused.\n"
         if not self._is_token(_asked_token(request)) and not any(
             self._is_token(value) for value in _cookies(headers, cookie_name(port))
         ):

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page on which a biped walks, simulated in this process: no ROS is needed.
-
-A walk that is simulated while one looks at it and plays with it.
-"""
+"""A page on which a biped walks, simulated in this process: no ROS is needed."""
 
 from __future__ import annotations
 
@@ -106,7 +103,7 @@ class LiveWalk:
 
     @property
     def velocity(self) -> Velocity:
-        """What was last asked for."""
+        """The last velocity that was asked for."""
         return self._velocity
 
     @property

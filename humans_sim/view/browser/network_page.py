@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of a network as one web page that plays in any browser.
 
-A run of a network as it can be drawn, from the front: splines, links, masses.
+Drawn from the front: splines, links, masses.
 """
 
 from __future__ import annotations

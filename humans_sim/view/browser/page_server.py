@@ -6,16 +6,12 @@ socket by ``websockets``' ``serve``, which takes a function that answers request
 class of connections; both are put in there, while a server opens and for viser alone.
 A socket becomes a connection once it has shown the token.
 
-Scripts that a page of viser is given: its colours, names of controls, its beat.
-
-Sockets that have not shown the token of a page: few, brief, oldest out first.
-
-Whoever reaches the port may open sockets and say nothing, half a request or a wrong
-one. Such a socket is no connection of the page yet: it is a buffer of bytes beside the
-others of its kind, closed after a short time whatever it sends, and earlier where too
-many newer ones came. Once its request is complete and has the token it becomes a
-connection, which is counted apart. So those without a token never keep out, and hardly
-delay, those with one.
+*Sockets without the token*: few, brief, oldest out first. Whoever reaches the port may
+open sockets and say nothing, half a request or a wrong one. Such a socket is no
+connection of the page yet: it is a buffer of bytes beside the others of its kind,
+closed after a short time whatever it sends, and earlier where too many newer ones came.
+Once its request is complete and has the token it becomes a connection, which is counted
+apart. So those without a token never keep out, and hardly delay, those with one.
 """
 
 from __future__ import annotations
@@ -433,7 +429,7 @@ def _replaced_serve(guarded: Any) -> Iterator[None]:
 
 
 def warning_of(host: str) -> str:
-    """What it means to listen on an address; empty for this machine only."""
+    """The warning for an address to listen on; empty for this machine only."""
     if is_loopback(host):
         return ""
     where = "all addresses of this machine" if anywhere(host) else host

@@ -6,9 +6,8 @@ plain functions and shows a plain status. The functions are called in threads of
 page; what they do must be safe there, and short. A walk that a browser asked for ends
 when that browser is no longer heard.
 
-Sliders for the velocity of a walk. How far the controls of a page go, by what the model
-can follow. What a page shows of a robot, and how it is looked at: nothing here
-commands.
+Also sliders for the velocity of a walk, ranges of controls by what the model can
+follow, and the view, which commands nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _OVER = 50.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What can be asked for.
+    """Limits of the controls.
 
     Attributes:
         forward: largest speed forwards [m/s].
@@ -63,7 +62,7 @@ class Limits:
     def of_model(
         cls, model: Model, height: float, settings: WalkSettings | None = None
     ) -> Limits:
-        """What a biped can follow; without settings it does not walk.
+        """Limits of a biped; without settings it does not walk.
 
         A push of middle strength is 0.03 N s for the KHR-1; others get one that their
         mass and height make as strong.
@@ -162,7 +161,7 @@ def _step(span: float) -> float:
 
 @dataclass(frozen=True)
 class Status:
-    """What is shown.
+    """The status that is shown.
 
     Attributes:
         time: simulated [s].
@@ -289,7 +288,7 @@ UNLIMITED = 0.0
 
 @dataclass(frozen=True)
 class Actions:
-    """What the controls call.
+    """Functions that the controls call.
 
     Attributes:
         pause: stop the time (true), or resume it.

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as it can be shown: its model, its scene, the forces on its links.
-
-Where the biped of a run touches its scene: places and forces in the world.
+"""A run for display: its model, its scene, the forces on its links.
 
 A run keeps of each contact its mode, gap and force along normal and tangents. Where the
 contact is and which way its surface faces follows from the posture, the model and the
@@ -143,7 +141,7 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
 
 
 def _points(names: Sequence[str], several: bool) -> list[str]:
-    """What touches: names of contacts without the solids, where there are several."""
+    """Contact points: names without the solids, where there are several."""
     return [n.rpartition("/")[0] for n in names] if several else list(names)
 
 

@@ -9,7 +9,7 @@ and then act for that browser alone. When it leaves, is no longer heard while it
 or leads nowhere for some time, the sliders are dead again and the robot is commanded to
 stand.
 
-Who may lead a real robot: one browser, which said so, and only while it does.
+Only the browser that armed it leads a robot.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _RED = (201, 42, 42)
 
 @dataclass(frozen=True)
 class RobotActions:
-    """What the controls call, in threads of the page.
+    """Functions that the controls call, in threads of the page.
 
     Attributes:
         walk: walk with a velocity; all zero stands.
@@ -140,7 +140,7 @@ class SeenRobot:
 
     @property
     def text(self) -> str:
-        """What somebody has to know of it; empty while it follows."""
+        """The notice about it; empty while it follows."""
         if self.state not in (*_RESTS, *_WRONG):
             return ""
         text = f"the robot is {self.state}"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page that plays stored runs, one or several beside each other.
 
-The controls of a page that plays stored runs: a time line, the view, pictures. The time
-of stored runs as they are played: it runs, stands still, is moved. Pictures of a page
-as a browser draws it: it renders, the server keeps them.
+Also its controls (a time line, the view, pictures), the time of played runs, and
+pictures, which a browser renders and the server keeps.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ _CALM = 0.1
 
 @dataclass(frozen=True)
 class RunActions:
-    """What the controls call, in threads of the page.
+    """Functions that the controls call, in threads of the page.
 
     Attributes:
         follow: whether the view goes along with the bodies; None where nothing of the
@@ -241,7 +240,7 @@ def render_in_browser(
     size: tuple[int, int],
     patience: float = PATIENCE,
 ) -> Image.Image:
-    """What a browser sees, as it draws it.
+    """The picture of a browser, as it draws it.
 
     Args:
         client: the browser.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A web page with a model in its scene, served on this machine only by default.
 
-Whoever goes along with a body: calmly, for a body sways.
+Also a camera that follows a body calmly.
 """
 
 from __future__ import annotations

@@ -208,11 +208,11 @@ class SkinLayer:
 
 def _quaternions(poses: np.ndarray) -> np.ndarray:
     """Unit quaternions (w, x, y, z) of poses (b, 3, 4)."""
-    found = []
+    quaternions = []
     for pose in poses:
         turn = pin.Quaternion(np.ascontiguousarray(pose[:, :3]))
-        found.append([turn.w, turn.x, turn.y, turn.z])
-    return np.array(found)
+        quaternions.append([turn.w, turn.x, turn.y, turn.z])
+    return np.array(quaternions)
 
 
 def _rgb(colour: np.ndarray) -> tuple[int, int, int]:

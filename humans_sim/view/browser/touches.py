@@ -46,7 +46,7 @@ class Touches:
 
     @classmethod
     def of_points(cls, soles: Soles, points: PointContacts) -> Touches:
-        """What a simulation knows."""
+        """Touches of a simulation."""
         return cls(
             tuple(soles.names[k] for k in points.rows),
             tuple(soles.links[k] for k in points.rows),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a walk adds to a scene: footprints, support, centre of mass, pressure, push.
+"""The layer of a walk: footprints, support, centre of mass, pressure, push.
 
-Footprints that a walk leaves: where soles stood flat and loaded. Steps that a walk
-plans, as outlines of soles on the ground.
+Footprints are where soles stood flat and loaded; planned steps are outlines of soles on
+the ground.
 """
 
 from __future__ import annotations

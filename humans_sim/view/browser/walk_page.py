@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page with a simulated biped: its scene, what a walk adds to it, and controls.
+"""A page with a simulated biped: its scene, its walk, and controls.
 
-How far and how fast something goes, and how fast its time runs.
+Also its distance and speed, and how fast its time runs.
 """
 
 from __future__ import annotations

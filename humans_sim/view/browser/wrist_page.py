@@ -96,7 +96,7 @@ class WristView:
         self._page.stop()
 
     def legend(self, panel: bool) -> str:
-        """What colours mean, as HTML: beside the scene, or over it."""
+        """The legend of the colours, as HTML: beside the scene, or over it."""
         rows = zip(self._colours, self._run.wrist.names, strict=True)
         ramp = tension_colours(self._scale * np.linspace(1e-3, 1, 8), self._scale)
         return render(

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in flat pictures: a film strip (PNG) and a small looping film (GIF).
+"""Flat pictures of runs: a film strip (PNG) and a small looping film (GIF).
 
-Runs of networks in flat pictures: a film strip (PNG) and a film (GIF). A ground that
-gives way, seen from above, in films and reports.
+Runs of bipeds, networks and free bodies; a ground that gives way, seen from above.
 
-Runs of free bodies in flat pictures: a film strip (PNG) and a film (GIF).
-
-Triangles are projected along one direction and painted from the farthest to the
-nearest, with light from above.
+Triangles of free bodies are projected along one direction and painted from the farthest
+to the nearest, with light from above.
 """
 
 from __future__ import annotations
@@ -410,7 +407,7 @@ def _speed_word(speed: float) -> str:
 
 
 def _at(view: SideView, window: Window, q: np.ndarray, follows: bool) -> Window:
-    """What is seen at a posture."""
+    """The picture of a posture."""
     if not follows:
         return window
     left, right, _, _ = view.extent(q)

@@ -51,7 +51,7 @@ class WristPages:
         return _tile(self._rasters[0], k, self._title(k))
 
     def legend(self, height: int) -> Image.Image:
-        """What colours mean."""
+        """The legend of the colours."""
         return _legend(height, self._rasters[0].scale)
 
     def _title(self, k: int) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common look of figures: their width, and panels over one axis.
 
-One colour a joint in all panels: left solid, right dashed. Panels of curves over time:
-which curves get a colour, and their legends.
+Joints have one colour in all panels, left solid, right dashed. Panels choose which
+curves get a colour, and their legends.
 """
 
 from __future__ import annotations

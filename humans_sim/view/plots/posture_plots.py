@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of a reconstruction: distances, markers, joints, strides, forces.
 
-Pictures of the forces of a motion: each foot, beside plates, and what is left. Pictures
-of joints, left and right together: angles, strides, torques.
+Forces of each foot are drawn beside plates, with the residual; joints left and right
+together.
 """
 
 from __future__ import annotations

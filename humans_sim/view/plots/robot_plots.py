@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was understood of a robot: its tree of joints, legs and soles, as a picture.
+"""Pictures of a robot: its tree of joints, legs and soles, as understood.
 
-Step responses of the servos of a robot. A picture of a motion that a robot took over
-from a person.
+Also step responses of its servos, and a motion taken over from a person.
 """
 
 from __future__ import annotations

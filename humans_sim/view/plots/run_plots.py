@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a run: contacts, forces, energy, coordinates, actuation over time.
 
-Panels of the actuation of a run: voltages, set points, command signals. Panels of the
-coordinates of a run: positions in metres, angles in degrees. When contacts are closed:
-a row for each, those of a foot or body together.
+Panels: voltages, set points, command signals; positions in metres, angles in degrees;
+closed contacts, a row for each.
 """
 
 from __future__ import annotations

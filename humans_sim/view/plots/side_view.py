@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model seen from its right side, x to the right: outlines, filled, near over far.
 
-A skin as a flat picture, seen along an axis, lit from where one looks and above.
+Also a skin seen along an axis, lit from the viewer and above.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _LABELS = {
 
 
 class Axis(Protocol):
-    """What was varied."""
+    """A varied quantity."""
 
     @property
     def key(self) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two runs as one page: their numbers, how far they part, films beside each other.
 
-Two runs in one figure: how far they part, and their curves over each other.
+Also their figure: how far they part, and curves over each other.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _total(forces: CurvePanel) -> CurvePanel:
 
 
 def _runs(comparison: RunComparison) -> list[Line2D]:
-    """What wide and thin mean."""
+    """The meaning of wide and thin."""
     return [
         Line2D([], [], color="0.3", label=_short(label), **look)
         for label, look in zip(comparison.labels, (_PALE, _THIN), strict=True)

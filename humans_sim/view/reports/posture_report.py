@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reconstruction as one page: how well it fits, pictures, a film to turn.
+"""A reconstruction as one page: its fit, pictures, a film to turn.
 
 The page is one file that needs nothing else: no server, no network.
 
-Tables of the forces of a motion: mass, agreement with plates, residual, peaks.
+Tables of forces: mass, agreement with plates, residual, peaks.
 
-A reconstructed motion as a stick figure that plays in a page.
-
-Segments are lines between joints; measured markers are dots, with a line to where the
-model has them. Positions are packed into 16 bits each.
+*Film*: a stick figure that plays in a page. Segments are lines between joints; measured
+markers are dots, with a line to where the model has them. Positions are packed into 16
+bits each.
 """
 
 from __future__ import annotations
@@ -199,7 +198,7 @@ class Skeleton:
 
 
 def stick_figure_data(result: Reconstruction) -> dict[str, object]:
-    """What the script of the template ``stick_figure`` draws, small."""
+    """Data of the script in the template ``stick_figure``, small."""
     rows = np.arange(0, len(result.t), -(-len(result.t) // MOST_FRAMES))
     skeleton = Skeleton.of(result.model)
     body = skeleton.positions(result.model, result.q[rows])

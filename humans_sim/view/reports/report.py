@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as one page: what happened, whether it is physically right, pictures, a film.
+"""A run as one page: events, physical check, pictures, a film.
 
 The page is one file that needs nothing else: no server, no network.
 
-What the templates of reports are given: tables, verdicts, figures.
+Templates are given tables, verdicts and figures.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
 
 
 def _footprints(run: Run) -> dict[str, str] | None:
-    """What the run left in a ground that gives way; None where it is rigid."""
+    """Footprints in a ground that gives way; None where it is rigid."""
     if not (run.info.get("surface") or {}).get("history"):
         return None
     from humans_sim.soft.ground.footprints import ground_history

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrist's motion as one page: how bones moved, whether it is right, a film.
+"""A wrist's motion as one page: motion of the bones, checks, a film.
 
-Plots of a wrist that moves: before and after, rotations, tensions, contacts.
+Plots: before and after, rotations, tensions, contacts.
 """
 
 from __future__ import annotations

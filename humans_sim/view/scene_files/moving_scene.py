@@ -62,7 +62,7 @@ class SceneNode:
 
 @dataclass(frozen=True, eq=False)
 class MovingScene:
-    """What a file shows: z up, in metres.
+    """The scene of a file: z up, in metres.
 
     Attributes:
         title: one line.

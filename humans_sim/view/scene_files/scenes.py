@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes of models, runs and reconstructions: what the viewer draws, as a tree.
+"""Scenes of models, runs and reconstructions as trees, as the viewer draws them.
 
-What stands around a robot as shapes: floors, boxes, terrain, footprints. Which ending
-of a file stands for which format, and a model written alone.
+Also: surroundings as shapes (floors, boxes, terrain, footprints), and formats by the
+endings of files.
 
-Names of joints in H-Anim, as the manual's VRML animations have them.
-
-Of several hinges in one place the last is the joint: it carries the segment. The names
-of the KHR-1 are those of the manual's table 4.1; those of the human are H-Anim's own,
-at the centres of the manual's table 3.1.
+*Names of joints* in H-Anim, as the manual's VRML animations have them. Of several
+hinges in one place the last is the joint: it carries the segment. The names of the
+KHR-1 are those of the manual's table 4.1; those of the human are H-Anim's own, at the
+centres of the manual's table 3.1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenes as text: X3D 3.3 (XML, profile Interchange) and VRML97, which is ISO 14772.
 
-Scenes as nodes of X3D and VRML97, which have the same ones in two spellings.
+Both have the same nodes in two spellings.
 """
 
 from __future__ import annotations

@@ -355,7 +355,7 @@ def test_settings_that_cannot_be(human: hs.Model, tmp_path: Path) -> None:
     ):
         with pytest.raises(hs.HumansError):
             plan_batch([source], tmp_path / "out", CANONICAL, TrialSettings(**options))
-    with pytest.raises(hs.errors.ParameterError, match="0 workers or more"):
+    with pytest.raises(hs.errors.ParameterError, match="workers must be 0 or more"):
         jobs = plan_batch([source], tmp_path / "out", CANONICAL, QUICK)
         states(run_batch(jobs, workers=-1))
     (tmp_path / "shut").mkdir()

@@ -70,7 +70,7 @@ def test_whole_sweeps() -> None:
     assert len(set(every)) == 6 and every[1] == (("friction", 0.2), ("end", 2.0))
     for variations, seeds, words in (
         ([a, a], 1, "varied twice"),
-        ([a], -1, "0 seeds or more"),
+        ([a], -1, "seeds must be 0 or more"),
         ([b], RUNS.most, "more than 1000000: vary fewer"),
         ([Variation("push", (0.1,))], 0, "number of seeds"),
         (

@@ -71,7 +71,7 @@ def test_round_trip(
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("Nombre de points", "Nombre de point", 1, "'Nombre de points' is wanted"),
+        ("Nombre de points", "Nombre de point", 1, "must be 'Nombre de points'"),
         ("Nombre de points\n", "", 1, "before any number"),
         ("3\nTemps", "3.0\nTemps", 2, "not a number of points"),
         ("3\nTemps", "Temps", 1, "holds one number"),
@@ -85,7 +85,7 @@ def test_round_trip(
         ("1 2 3", "1 2", 7, "3 coordinates, this line 2"),
         ("1 2 3", "1 2_0 3", 7, "'2_0' is not a finite number"),
         ("1 2 3", "1 nan 3", 7, "'nan' is not a finite number"),
-        ("1 2 3", "x 2 3", 7, "only numbers are wanted"),
+        ("1 2 3", "x 2 3", 7, "must be numbers"),
         ("1 2 3", "1 -1.7e308 3", 4, "too far from the next"),
         ("1 2 3\n4.5", "1e307 2 3\n-1.7e308", 4, "too far from the next"),
         ("6.5\n", "6.5\n7 8 9\n", 9, "holds 4 lines, not 3"),

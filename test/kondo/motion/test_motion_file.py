@@ -50,14 +50,14 @@ def lines() -> list[str]:
     [
         (1, "position", "Position", "header"),
         (1, ",ch24", "", "header"),
-        (2, "0,4,", "1,4,", "position 0 is wanted"),
+        (2, "0,4,", "1,4,", "must be position 0"),
         (2, "0,4,", "0,8,", "speed step"),
         (3, "90", "181", "ch1 must be 0 to 180"),
         (3, "90", "224", "ch1 must be 0 to 180"),
         (3, "90", "-1", "ch1 must be a whole number"),
         (3, "90", "9.5", "ch1 must be a whole number"),
         (3, "90", "", "ch1 must be a whole number"),
-        (3, "90", "90,90", "26 numbers are wanted, not 27"),
+        (3, "90", "90,90", "must be 26 numbers, not 27"),
     ],
 )
 def test_faults_name_their_line(

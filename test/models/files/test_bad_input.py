@@ -153,7 +153,7 @@ def broken(tmp_path: Path, old: str, new: str, name: str = "khr1") -> Path:
         ("rotations: {knee: -z}", "rotations: {knee: up}", "'up' is not one of"),
         ("knee: {limits: [-5, 115]}", "knee: {limits: [115, -5]}", "above the upper"),
         ("knee: {limits: [-5, 115]}", "knees: {limits: [-5, 115]}", "has no entry"),
-        ("box: [trunk_depth,", "box: [trunk_depth, 1,", "3 numbers are wanted"),
+        ("box: [trunk_depth,", "box: [trunk_depth, 1,", "must be 3 numbers"),
         ("shape: rounded_box", "shape: blob", "'blob' is not one of"),
         ("material: shell", "material: gold", "no material is called 'gold'"),
         ("contacts:\n  - r_foot_heel_right", "contacts:\n  - heel", "no tag is called"),
@@ -199,7 +199,7 @@ def test_the_line_is_right(tmp_path: Path) -> None:
         ("ref: 7, r: 0,", "ref: 0, r: 0,", "a parent frame with a body"),
         (", sense: -1", "", "a body needs the key 'sense'"),
         (", mass: 3.2", "", "a body needs the key 'mass'"),
-        ("inertia: [0.06,", "inertia: [", "6 numbers are wanted"),
+        ("inertia: [0.06,", "inertia: [", "must be 6 numbers"),
     ],
 )
 def test_malformed_denavit_hartenberg(
@@ -256,7 +256,7 @@ def test_malformed_urdf(tmp_path: Path, old: str, new: str, message: str) -> Non
     ("side", "message"),
     [
         ("tags: [{name: toe, link: foot, xyz: [0, 0, 0]}]", "no link 'foot'"),
-        ("tags: [{name: toe, link: leg, xyz: [0, 0]}]", "3 numbers are wanted"),
+        ("tags: [{name: toe, link: leg, xyz: [0, 0]}]", "must be 3 numbers"),
         ("contacts: [toe]", "no tag is called 'toe'"),
         ("soles: {r_sole: []}", "no link 'r_sole'"),
         ("limits: {knee: [0, 1]}", "no moving joint 'knee'"),

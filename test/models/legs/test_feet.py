@@ -92,7 +92,7 @@ def test_a_small_biped(tmp_path: Path) -> None:
     ("parts", "why"),
     [
         ([], "no link has a shape"),
-        ([leg("a", "0 0.1 0", SHOE)], "two feet are wanted"),
+        ([leg("a", "0 0.1 0", SHOE)], "must have two feet"),
         (
             [leg(s, f"{x} {y} 0", SHOE) for s, x, y in
              (("a", 0.2, 0.1), ("b", 0.2, -0.1), ("c", -0.2, 0.1), ("d", -0.2, -0.1))],

@@ -126,7 +126,7 @@ def test_given_frames() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("{}", 1, "are wanted"),
+        ("{}", 1, "must be given"),
         ("rpy: [1, 2]", 1, "3 numbers"),
         ("translation: [0, 0, 0]\nturn: 1", 2, "unknown key"),
         ("matrix: [[1, 0, 0, 0]]", 1, "4 rows"),

@@ -112,7 +112,7 @@ def test_settings_file(lab: MarkerTrial, human: hs.Model, tmp_path: Path) -> Non
         ("fill: true\nfrme: standing", 2, "unknown key"),
         ("fill: true\nframe: upside", 2, "not one of recorded, standing"),
         ("max_gap: -1", 1, "above zero"),
-        ("max_gap: [1]", 1, "a word is wanted"),
+        ("max_gap: [1]", 1, "must be a word"),
         ("cutoff: 0", 1, "above zero"),
         ("order: 2.5", 1, "whole number from 1 to 8"),
         ("standing: {samples: 0}", 1, "whole number"),

@@ -117,7 +117,7 @@ CASES = {
     "a joint hidden": (
         lambda r: hidden(r, "r_knee", 0.4),
         DOUBTFUL,
-        "markers do not show joints, which are led through: r_knee (40 %)",
+        "markers do not show joints, which are interpolated: r_knee (40 %)",
     ),
     "hidden for a moment": (lambda r: hidden(r, "r_knee", 0.1), GOOD, ""),
     "doubted before": (
