@@ -197,6 +197,7 @@ class GraphFuzzer:
         self.node = rclpy.create_node("fuzz_graphs")
         self.findings, self._process = Findings(graph), process
         self.hostile = Hostile(seed, self._now)
+        self._graph = read_graph(graph)
         self._seen: dict[str, Any] = {}
         self._counts: dict[str, int] = {}
         self.node.create_subscription(
@@ -244,8 +245,8 @@ class GraphFuzzer:
 
     def run(self, count: int) -> Findings:
         """Send to everything there is, and look at the graph afterwards."""
-        if not self.spin(lambda: self._counts):
-            self.findings.faults.append("it never reported diagnostics")
+        if not self.spin(self._running):
+            self.findings.faults.append("it never began")
             return self.findings
         before = self.others()
         topics = self._topics()
@@ -260,6 +261,12 @@ class GraphFuzzer:
             self._fuzz_action(name, kind, max(count // 10, 2))
         self._judge(before)
         return self.findings
+
+    def _running(self) -> bool:
+        """Whether all topics have a publisher, and who reports refusals did."""
+        silent = not self.node.count_publishers("/diagnostics")
+        flows = all(map(self.node.count_publishers, self._graph.topics))
+        return flows and bool(silent or self._counts)
 
     def _topics(self) -> list[tuple[str, str]]:
         """Topics of the graph, but for those that actions are made of."""
