@@ -424,7 +424,7 @@ class Health:
         delivered: of them, that every board acknowledged before the next one came. An
             acknowledgement does not name its frame: it counts where it may be this
             set point's, also if an earlier one is still open. Steps are limited by what
-            is certain (:mod:`.taken_range`), and so is
+            is certain (:class:`TakenRange`), and so is
             :meth:`~.robot.KondoRobot.unacknowledged`.
         refused: commands that were not taken.
         limited: set points that the limits kept from their targets.

@@ -3,12 +3,11 @@
 
 The boards' line is of real time, the body's simulation of its own. So each command
 carries the time at which a board heard it, and acts on the body then: a simulation that
-is late does the same as one that is not. It is worked off in another process
-(:mod:`.body_process`); the boards answer as quickly as without it.
+is late does the same as one that is not. It is worked off in another process; the
+boards answer as quickly as without it.
 
 *Process of the body*, so that the line stays quick. It answers requests on an inherited
-socket, and ends when that does;
-:class:`~humans_sim.kondo.emulation.simulated_robot.SimulatedRobot` starts it.
+socket, and ends when that does; :class:`SimulatedRobot` starts it.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@
 The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
 So the command is said once more: a few times at most, or until a deadline. Waits grow
 where the line is slow, so that it is not flooded by repeats, and stay short where it
-loses (:mod:`.reply_timeout`). A late reply counts for the
-request that it answers (:mod:`.reply_stream`), and is not taken for that of a later one
-(:mod:`.owed_replies`).
+loses. A late reply counts for the request that it answers, and is not taken for that
+of a later one (:mod:`.replies`).
 """
 
 from __future__ import annotations
