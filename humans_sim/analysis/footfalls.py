@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from scipy.signal import find_peaks
 
 from humans_sim.analysis.run_motion import FREE, LOADED, RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Footprint, Side
@@ -403,6 +402,8 @@ def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ..
     """
     if len(t) < 3:
         return ()
+    from scipy.signal import find_peaks  # half a second, which other runs do not need
+
     rate = (len(t) - 1) / float(t[-1] - t[0])
     strides = []
     for sole in model.soles:
