@@ -57,8 +57,8 @@ def progress_bar(
     """A progress bar where it is shown; gives the function that moves it.
 
     Args:
-        shown: whether it is, or who is told the steps done and all steps; None: on a
-            terminal, where there are many.
+        shown: whether it is, or a function of the steps done and all steps; None:
+            shown on a terminal, where there are many.
         steps: their number.
     """
     if callable(shown):

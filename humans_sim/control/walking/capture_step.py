@@ -169,7 +169,7 @@ class CaptureStep:
         # Outwards at the capture point; inwards the leg that stands is in the way.
         middle = 0.5 * float(low[1] + high[1])
         width = max(side * (float(later[1]) - middle), settings.stance_width)
-        capture_point = np.array([x, side * width])
+        landing_target = np.array([x, side * width])
         reach = settings.catch_reach
         goal = np.array(
             [min(max(x, -reach), reach), side * min(width, settings.catch_width)]
@@ -180,7 +180,7 @@ class CaptureStep:
         place = foot + way * min(1.0, most / size) if size > 0 else goal
         # Legs do not cross.
         place[1] = side * max(side * place[1], _NARROW * settings.stance_width)
-        return Landing(place, duration, float(np.linalg.norm(capture_point - place)))
+        return Landing(place, duration, float(np.linalg.norm(landing_target - place)))
 
 
 _STEPS, _LONGEST, _CLOSE, _DAMPING = 8, 0.4, 1e-5, 1e-6

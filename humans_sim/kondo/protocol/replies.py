@@ -20,9 +20,9 @@ by them. They differ in this: a slow line's answers come late, some of them so l
 after the newest request that they may belong to that there is no doubt; and where it
 says nothing at all, it says nothing for long. Only then do waits grow.
 
-*Timeout*: little longer than answers use to take. As of the round trips of network
-lines: mean and mean deviation of what answers took beyond their time on the wire. What
-goes unanswered widens it again, so that a line that became slow is not given up.
+*Timeout*: a little longer than answers usually take, as the round-trip times of
+networks: mean and mean deviation of what answers took beyond their time on the wire.
+What goes unanswered widens it again, so that a line that became slow is not given up.
 """
 
 from __future__ import annotations

@@ -85,9 +85,11 @@ class Piece:
 
     def __post_init__(self) -> None:
         """Refuse what cannot hang."""
-        sizes = 3 if self.kind == "pack" else 2
-        if len(self.size) != sizes or len(self.counts) != sizes:
-            raise SoftError(f"{self.name}: a {self.kind} has {sizes} sizes and counts")
+        dimensions = 3 if self.kind == "pack" else 2
+        if len(self.size) != dimensions or len(self.counts) != dimensions:
+            raise SoftError(
+                f"{self.name}: a {self.kind} has {dimensions} sizes and counts"
+            )
         if min(self.size) <= 0.0 or not self.mass > 0.0:
             raise SoftError(f"{self.name}: its sizes and its mass must be above 0")
         if min(self.counts) < 1 or self.counts[-1] < 2:
