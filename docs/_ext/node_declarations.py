@@ -47,16 +47,23 @@ class Declarations:
 
 
 class Module:
-    """A file of a node."""
+    """A file of a node.
 
-    def __init__(self, path: Path) -> None:
-        """Read the file."""
+    Args:
+        path: the file.
+        names: functions and classes of it that the node uses; all unless given.
+    """
+
+    def __init__(self, path: Path, names: set[str] | None = None) -> None:
         self._path = path
         self.tree = ast.parse(path.read_text())
+        if names is not None:
+            self._keep(names)
+        self._names = _names_in(self.tree)
         self._types: dict[str, str] = {}
         self._values: dict[str, list[ast.expr]] = {}
         self._imports: dict[str, str] = {}
-        self.uses: set[str] = set()
+        self.uses: dict[str, set[str]] = {}
         self._function: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree):  # outer functions come first
             if isinstance(node, ast.FunctionDef):
@@ -67,6 +74,19 @@ class Module:
             elif isinstance(node, ast.Assign):
                 self._take_assignment(node)
 
+    def _keep(self, names: set[str]) -> None:
+        """Forget the functions and classes that neither the node uses nor these do."""
+        kinds = (ast.ClassDef, ast.FunctionDef)
+        defined = {n.name: n for n in self.tree.body if isinstance(n, kinds)}
+        kept, found = set[str](), names & set(defined)
+        while found:
+            kept |= found
+            used = set().union(*(_names_in(defined[name]) for name in found))
+            found = used & set(defined) - kept
+        self.tree.body = [
+            n for n in self.tree.body if not isinstance(n, kinds) or n.name in kept
+        ]
+
     def _take_import(self, node: ast.ImportFrom) -> None:
         package, _, kind = (node.module or "").rpartition(".")
         for alias in node.names:
@@ -74,7 +94,8 @@ class Module:
                 self._types[alias.asname or alias.name] = f"{package}/{alias.name}"
             self._imports[alias.asname or alias.name] = node.module or ""
         if (node.module or "").startswith("humans_sim.nodes."):
-            self.uses.add(node.module or "")
+            used = {alias.name for alias in node.names} & self._names
+            self.uses.setdefault(node.module or "", set()).update(used)
 
     def _take_assignment(self, node: ast.Assign) -> None:
         for target in node.targets:
@@ -268,18 +289,26 @@ def _parameter(
     return None
 
 
+def _names_in(tree: ast.AST) -> set[str]:
+    """Names that a piece of code refers to."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
 def _with_used(folder: Path, files: list[Path]) -> list[Module]:
-    """Modules of these files, and of the files of nodes that they use."""
-    library, paths = folder.parents[1], list(dict.fromkeys(files))
-    modules: list[Module] = []
-    while len(modules) < len(paths):
-        module = Module(paths[len(modules)])
-        modules.append(module)
-        for name in sorted(module.uses):
-            path = library / Path(*name.split(".")).with_suffix(".py")
-            if path.exists() and path not in paths:
-                paths.append(path)
-    return modules
+    """Modules of these files, and what they use of other files of nodes."""
+    library = folder.parents[1]
+    modules = {path: Module(path) for path in files}
+    used: dict[Path, set[str]] = {}
+    open_paths = list(modules)
+    while open_paths:
+        for module, names in modules[open_paths.pop(0)].uses.items():
+            path = library / Path(*module.split(".")).with_suffix(".py")
+            if path in files or not path.exists() or names <= used.get(path, set()):
+                continue
+            used[path] = used.get(path, set()) | names
+            modules[path] = Module(path, used[path])
+            open_paths.append(path)
+    return list(modules.values())
 
 
 def nodes_of(folder: Path) -> dict[str, Declarations]:

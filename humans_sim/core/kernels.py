@@ -50,6 +50,8 @@ _FLAGS = (
 )
 _UNUSED_DAYS = 30.0
 """Machine code that nobody loaded for so long, for example of another Python [days]."""
+_CLOCK_STEP = 0.05
+"""A change of a file may bear a time so much before that of the clock [s]."""
 
 
 def kernel(function: Function | None = None, **options: Any) -> Any:
@@ -241,7 +243,8 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         super().__init__(self._py_func)
         # A source that changed after its import is not what will be compiled here.
         changed = _sources(self._py_func.__module__)[1]
-        self._enabled = enabled and not self._imported < changed <= time.time()
+        begin = self._imported - _CLOCK_STEP
+        self._enabled = enabled and not begin < changed <= time.time()
 
     @property
     def cache_path(self) -> str:

@@ -64,6 +64,8 @@ def start(core: Path, edit: str = "", **variables: str) -> subprocess.Popen[str]
     """The program, with an edit between the import and the compilation."""
     root = str(core.parents[1])
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    # Bytecode of a source that changes twice in a second would count as the new one's.
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM.replace("EDIT", edit)],
         cwd=root,
