@@ -29,7 +29,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 KERNELS=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated test-ros test-newer studies-newer lint bench lock licences files clean
+.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated studies-emulated test-ros studies-ros test-newer studies-newer lint bench lock licences files clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -116,15 +116,15 @@ test: lint test-emulated ## all checks, and the tests but for the long ones
 	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
 	$(BIN)/python -m pytest -n 2 -m "not study" $(PYTEST_ARGS)
 
-studies: setup ## the long tests: whole motions and graphs, tutorials, pages, films
+studies: setup studies-emulated ## the long tests: whole motions and graphs, tutorials, pages, films
 	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
 	$(BIN)/python -m pytest -n 2 -m study $(PYTEST_ARGS)
 
-test-emulated: setup
+test-emulated studies-emulated: %-emulated: setup
 ifeq ($(EMULATE),1)
 	@if $(MAKE) --no-print-directory $(EMULATED_ROOT); then \
-	  $(EMULATED) test-ros PYTEST_ARGS="$(PYTEST_ARGS)" || { echo "ROS 2 tests failed under emulation: those once more:"; \
-	    $(EMULATED) test-ros PYTEST_ARGS="$(PYTEST_ARGS) --last-failed"; }; \
+	  $(EMULATED) $*-ros PYTEST_ARGS="$(PYTEST_ARGS)" || { echo "ROS 2 tests failed under emulation: those once more:"; \
+	    $(EMULATED) $*-ros PYTEST_ARGS="$(PYTEST_ARGS) --last-failed --last-failed-no-failures none"; }; \
 	else echo "No emulated ROS 2 could be made: its tests are skipped below."; fi
 else
 	@echo "Nothing is emulated: tests of ROS 2 run where it is, else they are skipped."
@@ -137,7 +137,10 @@ ifeq ($(EMULATE),1)
 endif
 
 test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
-	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics test/results
+	$(BIN)/python -m pytest -m "(ros or sundials) and not study" $(PYTEST_ARGS) test/integration test/nodes test/dynamics test/results
+
+studies-ros: setup ## the long ones of them
+	$(BIN)/python -m pytest -m "ros and study" $(PYTEST_ARGS) test/integration
 
 test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13)
 	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer test
