@@ -42,6 +42,7 @@ from humans_sim.observation.posture.result import Reconstruction, load_reconstru
 from humans_sim.results.ros_files import (
     base_transform,
     head,
+    joint_state,
     nanoseconds,
     schema,
     stamp_of,
@@ -264,7 +265,17 @@ def write_robot_motion(motion: RobotMotion, path: Path | str) -> Path:
     if ending == ".csv":
         return write_motion(board_motion(motion, path.stem), path)
     if ending in (".yaml", ".yml"):
-        write_atomically(path, _yaml(motion))
+        top = (
+            "# trajectory_msgs/msg/JointTrajectory: rad, rad/s, N m.\n"
+            f"# Robot: {motion.model.name}\n"
+        )
+        text = yaml.safe_dump(
+            joint_trajectory(motion),
+            sort_keys=False,
+            default_flow_style=None,
+            width=10_000,
+        )
+        write_atomically(path, top + text)
         return path
     if ending == ".mcap":
         return _write_mcap(motion, path)
@@ -296,17 +307,6 @@ def _plain(row: np.ndarray) -> list[float]:
     return [round(float(value), _DIGITS) for value in row]
 
 
-def _yaml(motion: RobotMotion) -> str:
-    top = (
-        "# trajectory_msgs/msg/JointTrajectory: rad, rad/s, N m.\n"
-        f"# Robot: {motion.model.name}\n"
-    )
-    text = yaml.safe_dump(
-        joint_trajectory(motion), sort_keys=False, default_flow_style=None, width=10_000
-    )
-    return top + text
-
-
 def _write_mcap(motion: RobotMotion, path: Path) -> Path:
     with atomic_stream(path) as stream:
         writer = Writer(stream)
@@ -322,21 +322,14 @@ def _write_mcap(motion: RobotMotion, path: Path) -> Path:
         writer.write_message(topic, schemas[topic], joint_trajectory(motion), 0, 0, 0)
         for k, now in enumerate(motion.t.tolist()):
             time = nanoseconds(now)
-            for topic, message in _messages(motion, k, time).items():
+            stamp, joints = stamp_of(time), motion.model.joint_names
+            messages = {
+                "/joint_states": joint_state(
+                    stamp, joints, motion.joints[k], motion.v[k, 6:], motion.torques[k]
+                ),
+                "/tf": base_transform(motion.q[k], stamp),
+            }
+            for topic, message in messages.items():
                 writer.write_message(topic, schemas[topic], message, time, time, k)
         writer.finish()
     return path
-
-
-def _messages(motion: RobotMotion, k: int, time: int) -> dict[str, dict[str, Any]]:
-    stamp = stamp_of(time)
-    return {
-        "/joint_states": {
-            "header": head(stamp),
-            "name": list(motion.model.joint_names),
-            "position": motion.joints[k].tolist(),
-            "velocity": motion.v[k, 6:].tolist(),
-            "effort": motion.torques[k].tolist(),
-        },
-        "/tf": base_transform(motion.q[k], stamp),
-    }

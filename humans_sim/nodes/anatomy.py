@@ -23,22 +23,20 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Point, TransformStamped
+from geometry_msgs.msg import TransformStamped
 from humans_msgs.msg import ContactPoint, ContactStates
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
 from humans_sim.anatomy import HandMotion, StepNumbers, WristRun, load_wrist_run
 from humans_sim.anatomy.detection.contacts import Contacts
 from humans_sim.anatomy.volumes.mesh_repair import collision_mesh
 from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.anatomy.wrist.plausibility import turns_of
-from humans_sim.anatomy.wrist.wrist import Wrist
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, resting_run
 from humans_sim.applications.wrist_scenarios import (
     METHODS,
@@ -49,40 +47,21 @@ from humans_sim.applications.wrist_scenarios import (
 )
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import check_output_file
-from humans_sim.nodes.common.conversions import set_vector, transform
+from humans_sim.nodes.common.conversions import (
+    filled,
+    marker_array,
+    set_vector,
+    transform,
+)
 from humans_sim.nodes.common.diagnostics import StatusTopic
 from humans_sim.nodes.common.model_node import ProcessNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.services import Reply, create_deferred_service
 from humans_sim.observation.markers.playback import FACTORS, Playback
-from humans_sim.view.wrist_colours import (
-    CONTACT,
-    bone_colours,
-    tension_colours,
-    tension_scale,
-)
-
-_TIE, _SPOT, _LETTER = 6e-4, 1.2e-3, 4e-3
-"""Widths of ligaments and contacts, height of letters [m]."""
+from humans_sim.view.wrist_topics import WristMessages, bone_markers
 
 
-def bone_markers(wrist: Wrist, prefix: str) -> MarkerArray:
-    """The meshes of the bones, each in its own frame; they move with their frames."""
-    markers = []
-    for n, (bone, colour) in enumerate(
-        zip(wrist.bones, bone_colours(wrist), strict=True)
-    ):
-        marker = _marker(Header(frame_id=prefix + bone.name), "bones", n)
-        marker.type, marker.frame_locked = Marker.TRIANGLE_LIST, True
-        marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-        marker.color = _colour(colour)
-        corners = np.asarray(bone.mesh.vertices) - bone.mass.center
-        marker.points = _points(corners[np.asarray(bone.mesh.faces).ravel()])
-        markers.append(marker)
-    return MarkerArray(markers=markers)
-
-
-class SampleMessages:
+class SampleMessages(WristMessages):
     """Makes the messages of a motion's samples.
 
     Args:
@@ -92,24 +71,12 @@ class SampleMessages:
     """
 
     def __init__(self, run: WristRun, frame: str, prefix: str) -> None:
-        """Look at the whole motion once."""
-        self.run, self._frame, self._prefix = run, frame, prefix
-        self._detector = run.wrist.detector()
-        self._scale = tension_scale(run)
-        self._turns = turns_of(run)
-        self._pairs = self._touching_pairs()
-
-    def _touching_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of bones that carry load at some time, in a fixed order."""
-        if self.run.loads is None:
-            return []
-        loaded = self.run.loads.max(axis=0) > 0
-        return [(i, j) for i, j in zip(*np.nonzero(loaded), strict=True) if i < j]
-
-    def contacts(self, k: int) -> Contacts:
-        """Balls that touch at a sample."""
-        poses = self.run.wrist.poses(self.run.x[k], self.run.frames[k])
-        return self._detector.detect(poses, margin=TOUCHING_GAP)
+        super().__init__(run, frame)
+        self._prefix = prefix
+        self._pairs: list[tuple[int, int]] = []
+        if run.loads is not None:  # pairs that carry load at some time, in order
+            touching = zip(*np.nonzero(run.loads.max(axis=0) > 0), strict=True)
+            self._pairs = [(i, j) for i, j in touching if i < j]
 
     def transforms(self, stamp: Any, k: int) -> list[TransformStamped]:
         """Frames of all bones, at their centres of mass."""
@@ -122,25 +89,6 @@ class SampleMessages:
             )
             for n, name in enumerate(self.run.wrist.names)
         ]
-
-    def ligaments(self, stamp: Any, k: int) -> JointState:
-        """Lengths [m] as positions and tensions [N] as efforts, by name."""
-        ties = self.run.wrist.ligaments
-        message = JointState(name=list(ties.names))
-        message.header = Header(stamp=stamp, frame_id=self._frame)
-        message.position = ties.lengths(self.run.moving(k)).tolist()
-        message.effort = self.run.tensions[k].tolist()
-        return message
-
-    def turns(self, stamp: Any, k: int) -> JointState:
-        """Turns of hand and free bones about the hand's axis [rad]."""
-        message = JointState(name=["hand", *self._turns])
-        message.header = Header(stamp=stamp, frame_id=self._frame)
-        message.position = [
-            float(self.run.angles[k]),
-            *(float(turn[k]) for turn in self._turns.values()),
-        ]
-        return message
 
     def contact_states(self, stamp: Any, k: int, contacts: Contacts) -> ContactStates:
         """A contact for each pair of bones that ever carries load."""
@@ -163,50 +111,6 @@ class SampleMessages:
                 point.gap = TOUCHING_GAP
             message.points.append(point)
         return message
-
-    def markers(self, k: int, contacts: Contacts) -> MarkerArray:
-        """Ligaments by their tension, contact points, names of the free bones."""
-        run = self.run
-        header = Header(frame_id=self._frame)
-        made = []
-        if len(run.wrist.ligaments):
-            ties = _marker(header, "ligaments", 0)
-            ties.type, ties.scale.x = Marker.LINE_LIST, _TIE
-            one, other = run.wrist.ligaments.ends(run.moving(k))
-            ties.points = _points(np.stack([one, other], axis=1).reshape(-1, 3))
-            colours = tension_colours(run.tensions[k], self._scale)
-            ties.colors = [_colour(c) for c in colours for _ in range(2)]
-            made.append(ties)
-        spots = _marker(header, "contacts", 0)
-        spots.type, spots.color = Marker.SPHERE_LIST, _colour(np.array(CONTACT))
-        spots.scale.x = spots.scale.y = spots.scale.z = _SPOT
-        spots.points = _points(contacts.point)
-        if not contacts.count:
-            spots.action = Marker.DELETE
-        made.append(spots)
-        for n, bone in enumerate(run.wrist.bones):
-            if bone.role == "free":
-                word = _marker(header, "names", n)
-                word.type, word.text = Marker.TEXT_VIEW_FACING, bone.name
-                word.scale.z, word.color = _LETTER, _colour(np.ones(3))
-                set_vector(word.pose.position, run.x[k, n])
-                made.append(word)
-        return MarkerArray(markers=made)
-
-
-def _marker(header: Header, space: str, number: int) -> Marker:
-    marker = Marker(header=header, ns=space, id=number, action=Marker.ADD)
-    marker.pose.orientation.w = 1.0
-    return marker
-
-
-def _points(places: np.ndarray) -> list[Point]:
-    return [Point(x=x, y=y, z=z) for x, y, z in np.asarray(places, float).tolist()]
-
-
-def _colour(colour: np.ndarray) -> ColorRGBA:
-    red, green, blue = (float(c) for c in colour)
-    return ColorRGBA(r=red, g=green, b=blue, a=1.0)
 
 
 class CancelledError(HumansError):
@@ -465,7 +369,7 @@ class Anatomy(ProcessNode):
 
     def _begin(self, run: WristRun) -> None:
         if self._messages is None:
-            self._bones.publish(bone_markers(run.wrist, self._prefix))
+            self._bones.publish(marker_array(bone_markers(run.wrist, self._prefix)))
         self._messages, self._row = SampleMessages(run, self._frame, self._prefix), 0
 
     def _publish(self) -> None:
@@ -474,10 +378,10 @@ class Anatomy(ProcessNode):
             return
         stamp, contacts = self.get_clock().now().to_msg(), messages.contacts(k)
         self._tf.publish(TFMessage(transforms=messages.transforms(stamp, k)))
-        self._ligaments.publish(messages.ligaments(stamp, k))
-        self._turns.publish(messages.turns(stamp, k))
+        self._ligaments.publish(filled(JointState(), messages.ligaments(k, stamp)))
+        self._turns.publish(filled(JointState(), messages.turns(k, stamp)))
         self._contacts.publish(messages.contact_states(stamp, k, contacts))
-        self._markers.publish(messages.markers(k, contacts))
+        self._markers.publish(marker_array(messages.markers(k, contacts)))
 
     def _on_pause(self, request: Any, response: Any) -> Any:
         self._paused = bool(request.data)

@@ -36,6 +36,7 @@ from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import BlindWalk
 from humans_sim.nodes.common.conversions import (
     duration_of,
+    joint_state,
     joints_of,
     set_vector,
     velocity_of,
@@ -240,7 +241,9 @@ class KondoWalk(ModelNode):
         was_ready = self._walk.ready
         try:
             if not self._failure:
-                self._joint_commands(self._walk.tick())
+                angles, stamp = self._walk.tick(), self.get_clock().now().to_msg()
+                values = list(angles.values())
+                self._commands.publish(joint_state(stamp, list(angles), values))
         except HumansError as error:
             self._failure = str(error)
             self.get_logger().error(f"the walk ended: {error}")
@@ -254,11 +257,6 @@ class KondoWalk(ModelNode):
         status = self._state(spent)
         self._status.publish(status)
         self._goals.tick(self._t, None, status)
-
-    def _joint_commands(self, angles: dict[str, float]) -> None:
-        message = JointState(name=list(angles), position=list(angles.values()))
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._commands.publish(message)
 
     def _state(self, spent: float) -> WalkStatus:
         """The planned state; nothing is measured."""

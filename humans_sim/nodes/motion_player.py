@@ -13,7 +13,6 @@ import time
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
@@ -25,7 +24,13 @@ from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 from humans_sim.kondo.motion.player import Lag
 from humans_sim.kondo.motion.player import MotionPlayer as Player
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
-from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of, time_of
+from humans_sim.nodes.common.conversions import (
+    duration_of,
+    joint_state,
+    joints_of,
+    nanoseconds_of,
+    time_of,
+)
 from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
@@ -106,10 +111,8 @@ class MotionPlayer(ModelNode):
             self._led = self._set_points(stamp / 1e9 + self._period)
             sent = self._sent = self._lag.follow(self._led)
         self._newest, self._answered_at = stamp, now
-        command = JointState(name=list(self.model.joint_names))
-        command.header.stamp = time_of(stamp)
-        command.position = [float(x) for x in sent]
-        self._commands.publish(command)
+        names = self.model.joint_names
+        self._commands.publish(joint_state(time_of(stamp), names, sent))
 
     def _begin(self, stamp: int) -> None:
         """The first state, or time has gone back: hold the joints as they are."""
@@ -166,8 +169,7 @@ class MotionPlayer(ModelNode):
             response.success, response.message = False, str(error)
             return response
         response.success = True
-        stamp = time_of(round(seconds * 1e9))
-        response.duration = Duration(sec=stamp.sec, nanosec=stamp.nanosec)
+        response.duration = duration_of(seconds)
         return response
 
     def _diagnose(self) -> None:

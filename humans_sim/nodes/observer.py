@@ -154,9 +154,7 @@ class Observer(ModelNode):
     ) -> None:
         when, pose = time_of(stamp), base.pose
         if self._odometry.get_subscription_count():
-            self._odometry.publish(
-                odometry(when, self._frame, BASE_LINK, pose, base.velocity)
-            )
+            self._odometry.publish(odometry(when, self._frame, pose, base.velocity))
         placed = pin.XYZQUATToSE3(pose)
         moved = []
         if self._places_base:

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from humans_sim.control.retargeting.upper_body import LiveRetargeting
 from humans_sim.core.errors import HumansError
 from humans_sim.models import load_model
-from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of
+from humans_sim.nodes.common.conversions import joint_state, joints_of, nanoseconds_of
 from humans_sim.nodes.common.diagnostics import StatusTopic, gone, warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
@@ -81,9 +81,8 @@ class Retarget(ModelNode):
         except HumansError as error:
             self._refuse(_PERSON, error)
             return
-        answer = JointState(name=list(commands), position=list(commands.values()))
-        answer.header.stamp = message.header.stamp
-        self._commands.publish(answer)
+        stamp, angles = message.header.stamp, list(commands.values())
+        self._commands.publish(joint_state(stamp, list(commands), angles))
         self._frames += 1
         self._heard_at = time.monotonic()
         self._slowest = max(self._slowest, time.perf_counter() - begun)

@@ -26,6 +26,7 @@ from humans_sim.core.errors import ConfigurationError, HumansError, ParameterErr
 from humans_sim.nodes.common.command_checks import LARGEST
 from humans_sim.nodes.common.conversions import (
     base_of,
+    joint_state,
     joint_values,
     joints_of,
     nanoseconds_of,
@@ -164,10 +165,8 @@ class ScenarioLaw(ModelNode):
                 pulses.pulse_period = [0.0] * len(widths)
             self._stimulation.publish(pulses)
         if law.names:
-            joints = JointState(name=list(law.names))
-            joints.header.stamp = time_of(stamp)
-            setattr(joints, law.field, [float(x) for x in command.values])
-            self._commands.publish(joints)
+            values: dict[str, Any] = {law.field: command.values}
+            self._commands.publish(joint_state(time_of(stamp), law.names, **values))
 
     # -- diagnostics -----------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from humans_sim.control.bip.task import StepShape
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
+    joint_state,
     joint_values,
     joints_of,
     nanoseconds_of,
@@ -143,10 +144,8 @@ class TaskLaw(ModelNode):
             self._refusals.add("measurement", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
-        command = JointState(name=list(self._station.motors))
-        command.header.stamp = time_of(stamp)
-        command.effort = [float(x) for x in voltages]
-        self._commands.publish(command)
+        motors = self._station.motors
+        self._commands.publish(joint_state(time_of(stamp), motors, effort=voltages))
 
     def _diagnose(self) -> None:
         base, state, warning = self._station.estimate, f"waiting for {self._states}", ""

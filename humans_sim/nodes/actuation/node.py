@@ -36,6 +36,7 @@ from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
 from humans_sim.nodes.actuation.settings import ActuationSettings
 from humans_sim.nodes.common.conversions import (
+    joint_state,
     joint_values,
     joints_of,
     nanoseconds_of,
@@ -288,10 +289,8 @@ class Actuation(ModelNode):
         if again and now < self._answered_at + _REPEAT:
             return
         self._answered, self._answered_at = sample.t, now
-        message = JointState(name=list(self.model.joint_names))
-        message.header.stamp = stamp
-        message.effort = [float(x) for x in self._drives.torques()]
-        self._torques.publish(message)
+        names, torques = self.model.joint_names, self._drives.torques()
+        self._torques.publish(joint_state(stamp, names, effort=torques))
         if self._joint_groups:
             states = self._drives.states(muscles=False)
             self._actuator_states.publish(actuator_states(stamp, states))

@@ -13,7 +13,6 @@ differ in bytes until the gaps are zeros.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 import struct
 import time
@@ -30,24 +29,13 @@ from rclpy.qos import HistoryPolicy, QoSProfile
 
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.core.files import atomic_stream
+from humans_sim.nodes.common.conversions import full_name, message_class
 from humans_sim.nodes.common.model_node import latched
-
-
-def message_class(name: str) -> Any:
-    """The class of ``package/msg/Name``."""
-    package, kind, word = name.split("/")
-    return getattr(importlib.import_module(f"{package}.{kind}"), word)
 
 
 def message_fields(name: str) -> dict[str, str]:
     """Fields of ``package/msg/Name`` with their types, as IDL has them."""
     return dict(message_class(name).get_fields_and_field_types())
-
-
-def full_name(kind: str) -> str:
-    """``package/msg/Name`` of ``package/Name``."""
-    package, word = kind.split("/")
-    return f"{package}/msg/{word}"
 
 
 _SEPARATOR = "=" * 80

@@ -16,7 +16,7 @@ from typing import Any
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from humans_sim.applications.graphs import Graph
-from humans_sim.nodes.common.bag import message_class
+from humans_sim.nodes.common.conversions import message_class
 from humans_sim.nodes.common.model_node import ProcessNode, node_class
 from humans_sim.nodes.common.process import Leave, NodeProcess, StopEvent
 

@@ -40,7 +40,7 @@ from humans_sim.core.posix_expression import PosixExpression
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import (
     base_of,
-    set_rotation,
+    set_pose,
     set_vector,
     time_of,
     vector_of,
@@ -226,7 +226,7 @@ class EntityServices:
         state = EntityState()
         state.header.stamp = time_of(node.stamp)
         state.header.frame_id = node.settings.world
-        _set_pose(state.pose, entities.pose(name, q))
+        set_pose(state.pose, pin.SE3ToXYZQUAT(entities.pose(name, q)))
         velocity = entities.velocity(name, q, v)
         set_vector(state.twist.linear, velocity[:3])
         set_vector(state.twist.angular, velocity[3:])
@@ -371,9 +371,3 @@ class EntityServices:
 def _vector(values: np.ndarray) -> Vector3:
     x, y, z = values.tolist()
     return Vector3(x=x, y=y, z=z)
-
-
-def _set_pose(message: Pose, pose: pin.SE3) -> None:
-    values = pin.SE3ToXYZQUAT(pose)
-    set_vector(message.position, values[:3])
-    set_rotation(message.orientation, values[3:])

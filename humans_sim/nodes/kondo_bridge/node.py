@@ -41,7 +41,12 @@ from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 from humans_sim.models import Model
 from humans_sim.nodes.common.command_checks import CommandStamps, LateStampError
-from humans_sim.nodes.common.conversions import duration_of, nanoseconds_of, time_of
+from humans_sim.nodes.common.conversions import (
+    duration_of,
+    joint_state,
+    nanoseconds_of,
+    time_of,
+)
 from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
 from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
@@ -66,13 +71,6 @@ def command_of(message: Any) -> dict[str, float]:
     if len(set(names)) != len(names):
         raise JointCommandError("a joint is named twice")
     return dict(zip(names, angles, strict=True))
-
-
-def joint_state(stamp: Any, frame: str, angles: Mapping[str, float]) -> JointState:
-    """JointState message of angles [rad]."""
-    message = JointState(name=list(angles), position=list(angles.values()))
-    message.header.stamp, message.header.frame_id = stamp, frame
-    return message
 
 
 def requested_path(
@@ -542,7 +540,8 @@ class KondoBridge(LifecycleModelNode):
             self._send(time_of(now.nanoseconds - age), read.angles)
 
     def _send(self, stamp: Any, angles: Mapping[str, float]) -> None:
-        self._states.publish(joint_state(stamp, self._settings.frame, angles))
+        frame, values = self._settings.frame, list(angles.values())
+        self._states.publish(joint_state(stamp, list(angles), values, frame=frame))
 
     def _publish_source(self, source: str) -> None:
         if source != self._source:

@@ -388,7 +388,7 @@ class Reconstruction(ModelNode):
     def _publish_posture(self, header: Header, frame: LiveFrame) -> None:
         """Publish the base, then the joints: whoever draws these knows where."""
         stamp, parent = header.stamp, header.frame_id
-        moving = odometry(stamp, parent, BASE_LINK, frame.q, frame.v)
+        moving = odometry(stamp, parent, frame.q, frame.v)
         moving.pose.covariance = np.diag(frame.std[:6] ** 2).ravel()
         self._odometry.publish(moving)
         if self._places_base:
@@ -396,7 +396,7 @@ class Reconstruction(ModelNode):
             moved = transform(stamp, parent, BASE_LINK, base)
             self._tf.publish(TFMessage(transforms=[moved]))
         self._joint_states.publish(
-            joint_state(self.model, stamp, frame.q[7:], frame.v[6:])
+            joint_state(stamp, self.model.joint_names, frame.q[7:], frame.v[6:])
         )
 
     def _publish_fit(self, header: Header, number: int, frame: LiveFrame) -> None:

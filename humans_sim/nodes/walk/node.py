@@ -40,6 +40,7 @@ from humans_sim.control.walking.listed_footsteps import path_footsteps
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
     base_of,
+    joint_state,
     joint_values,
     joints_of,
     nanoseconds_of,
@@ -244,11 +245,9 @@ class Walk(ModelNode):
         elif stamp < self._stamp or now < self._answered_at + _REPEAT:
             return
         self._answered_at = now
-        message = JointState(name=list(self.model.joint_names))
-        message.header.stamp = time_of(stamp)
         assert self._sent is not None
-        message.position = [float(x) for x in self._sent]
-        self._commands.publish(message)
+        names = self.model.joint_names
+        self._commands.publish(joint_state(time_of(stamp), names, self._sent))
 
     def _begin(self, stamp: int, joints: np.ndarray) -> None:
         """Stand where the robot is, from this state on."""

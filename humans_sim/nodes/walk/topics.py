@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pinocchio as pin
 from geometry_msgs.msg import Point, Pose
 from humans_msgs.msg import WalkStatus
 from rclpy.node import Node
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.control.trajectories.trajectory import ContactPhase
@@ -26,13 +27,21 @@ from humans_sim.control.walking.footsteps import Side, SolePair
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.nodes.common.conversions import (
     duration_of,
-    set_rotation,
+    marker_array,
+    set_pose,
     set_vector,
     time_of,
 )
 from humans_sim.nodes.common.diagnostics import StatusTopic
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.walk.reports import BaseSample, WalkTick
+from humans_sim.results.ros_files import (
+    AT_REST,
+    DELETE,
+    MarkerType,
+    Message,
+    marker_message,
+)
 
 _SUPPORT = {
     ContactPhase.LEFT_FOOT: WalkStatus.LEFT_SUPPORT,
@@ -49,9 +58,8 @@ _OVER = 0.001
 
 def pose_message(pose: pin.SE3) -> Pose:
     """Pose message."""
-    message, values = Pose(), pin.SE3ToXYZQUAT(pose)
-    set_vector(message.position, values[:3])
-    set_rotation(message.orientation, values[3:])
+    message = Pose()
+    set_pose(message, pin.SE3ToXYZQUAT(pose))
     return message
 
 
@@ -114,13 +122,15 @@ class WalkMarkers:
         self, header: Header, plan: PatternPoint, placement: PlanPlacement
     ) -> MarkerArray:
         """Outlines of the steps under way and planned; older drawings are removed."""
-        drawn = [Marker(header=header, action=Marker.DELETEALL)]
+        drawn = []
         for k, step in enumerate(plan.footsteps):
             pose = placement.pose * step.place.pose()
             colour = _LEFT if step.side is Side.LEFT else _RIGHT
             corners = [pose.act(corner) for corner in self._outlines[step.side]]
-            drawn.append(self._outline(header, "footsteps", k, corners, colour))
-        return MarkerArray(markers=drawn)
+            drawn.append(self._outline("footsteps", k, corners, colour))
+        message = marker_array(drawn, header)
+        message.markers.insert(0, Marker(header=header, action=Marker.DELETEALL))
+        return message
 
     def balance(self, header: Header, status: WalkStatus, corners: Any) -> MarkerArray:
         """Centre of mass, zero-moment points and the edge of the support.
@@ -130,49 +140,31 @@ class WalkMarkers:
             status: of the same time.
             corners: of the support, in the header's frame (n, 3) [m].
         """
-        com, below = status.center_of_mass, Point()
-        below.x, below.y = com.x, com.y
-        below.z = float(corners[0][2])
-        places = (
-            ("com", com, _COM),
-            ("com_on_floor", below, _COM),
-            ("zmp", status.zero_moment_point, _ZMP),
-            ("zmp_planned", status.zero_moment_point_reference, _PLANNED),
-        )
-        drawn = [self._dot(header, *place) for place in places]
-        drawn.append(self._outline(header, "support", 0, corners, _PLANNED))
-        return MarkerArray(markers=drawn)
+        com = status.center_of_mass
+        below = Point(x=com.x, y=com.y, z=float(corners[0][2]))
+        drawn = [
+            self._dot("com", com, _COM),
+            self._dot("com_on_floor", below, _COM),
+            self._dot("zmp", status.zero_moment_point, _ZMP),
+            self._dot("zmp_planned", status.zero_moment_point_reference, _PLANNED),
+            self._outline("support", 0, corners, _PLANNED),
+        ]
+        return marker_array(drawn, header)
 
-    def _dot(
-        self, header: Header, name: str, place: Point, colour: tuple[float, ...]
-    ) -> Marker:
-        marker = Marker(header=header, ns=name, type=Marker.SPHERE)
-        if math.isnan(place.x):
-            marker.action = Marker.DELETE
-            return marker
-        marker.pose.position, marker.color = place, _colour(colour)
-        set_vector(marker.scale, np.full(3, self._ball))
-        return marker
+    def _dot(self, space: str, place: Point, colour: Sequence[float]) -> Message:
+        scale, pose = np.full(3, self._ball), AT_REST.copy()
+        unknown = math.isnan(place.x)
+        if not unknown:
+            pose[:3] = place.x, place.y, place.z
+        marker = marker_message(space, 0, MarkerType.SPHERE, colour, scale, pose)
+        return marker | ({"action": DELETE} if unknown else {})
 
     def _outline(
-        self,
-        header: Header,
-        name: str,
-        number: int,
-        corners: Any,
-        colour: tuple[float, ...],
-    ) -> Marker:
-        marker = Marker(header=header, ns=name, id=number, type=Marker.LINE_STRIP)
-        marker.color, marker.scale.x = _colour(colour), self._line
-        for corner in [*corners, corners[0]]:
-            x, y, z = (float(value) for value in corner)
-            marker.points.append(Point(x=x, y=y, z=z))
-        return marker
-
-
-def _colour(values: tuple[float, ...]) -> ColorRGBA:
-    red, green, blue = values
-    return ColorRGBA(r=red, g=green, b=blue, a=1.0)
+        self, space: str, number: int, corners: Any, colour: Sequence[float]
+    ) -> Message:
+        scale, kind = np.array([self._line, 0.0, 0.0]), MarkerType.LINE_STRIP
+        marker = marker_message(space, number, kind, colour, scale)
+        return marker | {"points": np.array([*corners, corners[0]])}
 
 
 _STATUS_DEPTH, _DRAWINGS = 100, 10
