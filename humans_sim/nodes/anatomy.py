@@ -53,7 +53,7 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     transform,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.model_node import ProcessNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.services import Reply, create_deferred_service
@@ -305,7 +305,7 @@ class Anatomy(ProcessNode):
         self._frame = given.text("frame_id", "wrist", "frame of the wrist")
         self._prefix = given.text("frame_prefix", "", "before names of bones' frames")
         self._models = BallModelService(self, given)
-        self._status = StatusTopic(self, "wrist", setup.bones)
+        self._diagnostics = Diagnostics(self, "wrist", setup.bones)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._bones = self.create_publisher(MarkerArray, "bones", latched())
         self._markers = self.create_publisher(MarkerArray, "wrist_markers", _DEPTH)
@@ -424,7 +424,9 @@ class Anatomy(ProcessNode):
                 "computed in [s]": f"{run.wall:.3g}",
                 **{finding.name: finding.word for finding in checked.findings},
             }
-        self._status.publish(self._state, str(error) if error else "", warning, values)
+        self._diagnostics.publish(
+            self._state, str(error) if error else "", warning, values
+        )
 
     def close(self) -> None:
         """End the computation."""

@@ -41,7 +41,6 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostics import warn_refused
 from humans_sim.nodes.common.model_node import ModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import walk_settings
@@ -194,8 +193,7 @@ class KondoWalk(ModelNode):
             raise ParameterError("it goes to the posture of the walk yet")
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self._diagnostics.refuse(f"{topic}: {error}")
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
@@ -226,7 +224,7 @@ class KondoWalk(ModelNode):
     def _begin(self, now: float) -> None:
         self._begun, self._followed_at = True, now
         self._failure = ""
-        self._diagnostics.starts += 1
+        self._diagnostics.counts["starts"] += 1
         self._walk.begin(self._joints)
 
     def _break(self, reason: str) -> None:
@@ -291,4 +289,4 @@ class KondoWalk(ModelNode):
             state = self._walk.point.phase.name.lower()
             if not self._walk.ready:
                 state = "goes to the posture of the walk"
-        self._diagnostics.publish(state, failure, self._note, self._t)
+        self._diagnostics.report(state, failure, self._note, self._t)

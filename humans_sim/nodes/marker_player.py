@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.errors import ParameterError
 from humans_sim.nodes.common.conversions import time_of
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.marker_messages import marker_frame
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
@@ -55,7 +55,7 @@ class MarkerPlayer(ModelNode):
         )
         self._playback = Playback(self._trial, factor, loop)
         self._begun, self._sent = False, 0
-        self._status = StatusTopic(self, "markers", self._title)
+        self._diagnostics = Diagnostics(self, "markers", self._title)
         self._markers = self.create_publisher(MarkerFrame, "markers", _DEPTH)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/restart", self._on_restart)
@@ -161,4 +161,4 @@ class MarkerPlayer(ModelNode):
             "sent": str(self._sent),
             "delays": str(playback.slips),
         }
-        self._status.publish(state, "", "", values)
+        self._diagnostics.publish(state, "", "", values)

@@ -31,7 +31,7 @@ from humans_sim.nodes.common.conversions import (
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
@@ -77,8 +77,7 @@ class MotionPlayer(ModelNode):
         self._newest, self._answered_at = -1, -math.inf
         self._heard_at = -math.inf
         self._forget()
-        self._refused, self._reported, self._refusal = 0, 0, ""
-        self._status = StatusTopic(self, "motion", self.model.name)
+        self._diagnostics = Diagnostics(self, "motion", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self.create_service(PlayMotion, "play_motion", self._on_play)
         self.create_subscription(JointState, "joint_states", self._on_state, _DEPTH)
@@ -96,9 +95,7 @@ class MotionPlayer(ModelNode):
                 raise ConfigurationError("no joint is named")
             self._joints = joints_of(self.model, message, self._joints)
         except ConfigurationError as error:
-            self._refused += 1
-            self._refusal = str(error)
-            warn_refused(self, "joint_states", error)
+            self._diagnostics.refuse("joint_states", error)
             return
         stamp, now = nanoseconds_of(message.header.stamp), time.monotonic()
         self._heard_at = now
@@ -176,13 +173,9 @@ class MotionPlayer(ModelNode):
         state = f"plays {self._name}" if self._name else "holds the joints"
         if time.monotonic() > self._heard_at + _BEAT:
             state = "waiting for joint_states"
-        warning = ""
-        if self._refused > self._reported:
-            warning = f"messages were refused: {self._refusal}"
-        self._reported = self._refused
+        warning = self._diagnostics.refused()
         values = {
             "time [s]": f"{max(self._newest, 0) / 1e9:.9g}",
-            "refused_messages": str(self._refused),
-            "last_refusal": self._refusal,
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, "", warning, values)
+        self._diagnostics.publish(state, "", warning, values)

@@ -31,7 +31,7 @@ from humans_sim.nodes.common.conversions import (
     transform,
     vector_of,
 )
-from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
@@ -67,9 +67,8 @@ class Observer(ModelNode):
         self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
-        self._refusals = Refusals(self)
         self._heard_at = -math.inf
-        self._status = StatusTopic(self, "base", self.model.name)
+        self._diagnostics = Diagnostics(self, "base", self.model.name)
         self._odometry = self.create_publisher(Odometry, "odom", _DEPTH)
         self._places_base, self._places_footprint = tf, foot
         self._tf = self.create_publisher(TFMessage, "/tf", _DEPTH)
@@ -107,7 +106,7 @@ class Observer(ModelNode):
                 names, rates = message.name, message.velocity
                 speeds = joint_values(self.model, names, rates, still, "velocity")
         except ConfigurationError as error:
-            self._refusals.add(_STATES, error)
+            self._diagnostics.refuse(_STATES, error)
             return
         if self._step:
             # Encoders that round say nothing of speeds.
@@ -121,7 +120,7 @@ class Observer(ModelNode):
             try:
                 force = vector_of(message.wrench.force)
             except ConfigurationError as error:
-                self._refusals.add(topic, error)
+                self._diagnostics.refuse(topic, error)
                 return
             self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
 
@@ -144,7 +143,7 @@ class Observer(ModelNode):
                 t, joints, speeds, sole_forces=forces
             )
         except HumansError as error:
-            self._refusals.add("measurement", error)
+            self._diagnostics.refuse("measurement", error)
             return
         self._t = t
         self._publish_estimate(stamp, joints, self._estimate)
@@ -176,12 +175,12 @@ class Observer(ModelNode):
             warning = f"nothing comes on {missing}"
         elif base is not None:
             warning = gone(self, _STATES)
-        warning = self._refusals.warning() or warning
+        warning = self._diagnostics.refused() or warning
         values = {
             "time [s]": f"{max(self._t, 0.0):.9g}",
             "starts": str(self._begun),
             "mismatch [m]": "" if base is None else f"{base.mismatch:.3g}",
             "unsupported [s]": "" if base is None else f"{base.unsupported:.3g}",
-            **self._refusals.values(),
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, "", warning, values)
+        self._diagnostics.publish(state, "", warning, values)

@@ -23,7 +23,7 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
@@ -55,7 +55,7 @@ class Pusher(ModelNode):
         self._impulses = np.reshape(flat, (-1, 3))
         self._newest, self._asked = math.inf, False
         self._accepted, self._refusals = 0, list[str]()
-        self._status = StatusTopic(self, "pushes", self.model.name)
+        self._diagnostics = Diagnostics(self, "pushes", self.model.name)
         self._service = self.create_client(Push, "push")
         self.create_subscription(JointState, "joint_states", self._on_state, 100)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -92,4 +92,4 @@ class Pusher(ModelNode):
         state = f"{self._accepted} of {len(self._times)} pushes asked for"
         if not self._asked:
             state = "waiting for the simulation"
-        self._status.publish(state, "; ".join(self._refusals), "", {})
+        self._diagnostics.publish(state, "; ".join(self._refusals), "", {})

@@ -33,7 +33,7 @@ from humans_sim.nodes.common.conversions import (
     time_of,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
@@ -56,8 +56,8 @@ class ScenarioLaw(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
         self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
-        self._failure, self._refusals = "", Refusals(self)
-        self._status = StatusTopic(self, "scenario law", self.model.name)
+        self._failure = ""
+        self._diagnostics = Diagnostics(self, "scenario law", self.model.name)
         self._make_topics()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_BEAT, self._diagnose, clock=steady)
@@ -105,7 +105,7 @@ class ScenarioLaw(ModelNode):
                 self.model, message.name, message.velocity, self._speeds, "velocity"
             )
         except ConfigurationError as error:
-            self._refusals.add(_STATES, error)
+            self._diagnostics.refuse(_STATES, error)
             return
         self._heard_at = time.monotonic()
         self._put(_STATES, message, (self._joints, self._speeds))
@@ -114,7 +114,7 @@ class ScenarioLaw(ModelNode):
         try:
             base = base_of(message.pose.pose), velocity_of(message.twist.twist)
         except ConfigurationError as error:
-            self._refusals.add(self._base_topic, error)
+            self._diagnostics.refuse(self._base_topic, error)
             return
         self._put(self._base_topic, message, base)
 
@@ -126,7 +126,7 @@ class ScenarioLaw(ModelNode):
         for name, numbers in states.items():
             if not all(abs(x) <= LARGEST for x in numbers):
                 error = ConfigurationError(f"the state of '{name}' is {numbers}")
-                self._refusals.add(_MUSCLES, error)
+                self._diagnostics.refuse(_MUSCLES, error)
                 return
         self._put(_MUSCLES, message, states)
 
@@ -146,7 +146,7 @@ class ScenarioLaw(ModelNode):
                 raise ConfigurationError("the commands are not finite numbers")
         except HumansError as error:
             self._failure = f"at {stamp / 1e9:.9g} s: {error}"
-            self._refusals.add("state", error)
+            self._diagnostics.refuse("state", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
         self._publish(stamp, command)
@@ -179,9 +179,9 @@ class ScenarioLaw(ModelNode):
                 state = f"waiting for {', '.join(self._synchronizer.missing(newest))}"
         elif self._stamp >= 0:
             warning = gone(self, _STATES)
-        warning = self._refusals.warning() or warning
+        warning = self._diagnostics.refused() or warning
         values = {
             "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
-            **self._refusals.values(),
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, self._failure, warning, values)
+        self._diagnostics.publish(state, self._failure, warning, values)

@@ -31,7 +31,7 @@ from humans_sim.nodes.common.conversions import (
     time_of,
     vector_of,
 )
-from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
@@ -58,8 +58,8 @@ class TaskLaw(ModelNode):
         self._topics = {f"{sole}/wrench": sole for sole in soles}
         self._synchronizer = StampSynchronizer(self._states, list(self._topics))
         self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
-        self._failure, self._refusals = "", Refusals(self)
-        self._status = StatusTopic(self, "task law", self.model.name)
+        self._failure = ""
+        self._diagnostics = Diagnostics(self, "task law", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         listen = self.create_subscription
         for topic in self._topics:
@@ -109,7 +109,7 @@ class TaskLaw(ModelNode):
                 self.model, message.name, message.velocity, self._speeds, "velocity"
             )
         except ConfigurationError as error:
-            self._refusals.add(self._states, error)
+            self._diagnostics.refuse(self._states, error)
             return
         self._heard_at = time.monotonic()
         stamp = nanoseconds_of(message.header.stamp)
@@ -120,7 +120,7 @@ class TaskLaw(ModelNode):
             try:
                 force = vector_of(message.wrench.force)
             except ConfigurationError as error:
-                self._refusals.add(topic, error)
+                self._diagnostics.refuse(topic, error)
                 return
             self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
 
@@ -141,7 +141,7 @@ class TaskLaw(ModelNode):
                 raise ConfigurationError("the voltages are not finite numbers")
         except HumansError as error:
             self._failure = f"at {stamp / 1e9:.9g} s: {error}"
-            self._refusals.add("measurement", error)
+            self._diagnostics.refuse("measurement", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
         motors = self._station.motors
@@ -153,10 +153,10 @@ class TaskLaw(ModelNode):
             state = "waiting for wrenches" if base is None else "running"
         elif base is not None:
             warning = gone(self, self._states)
-        warning = self._refusals.warning() or warning
+        warning = self._diagnostics.refused() or warning
         values = {
             "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
             "reference": "" if base is None else base.reference,
-            **self._refusals.values(),
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, self._failure, warning, values)
+        self._diagnostics.publish(state, self._failure, warning, values)

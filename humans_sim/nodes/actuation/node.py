@@ -26,7 +26,6 @@ from humans_msgs.msg import ActuatorState as ActuatorStateMessage
 from humans_msgs.msg import ActuatorStates, MuscleStates, Stimulation
 from humans_msgs.msg import MuscleState as MuscleStateMessage
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from humans_sim.actuation import ActuatorState, MuscleState
@@ -42,7 +41,7 @@ from humans_sim.nodes.common.conversions import (
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
@@ -105,73 +104,13 @@ def muscle_states(stamp: Any, states: Iterable[MuscleState]) -> MuscleStates:
     return message
 
 
-class ActuationDiagnostics:
-    """Counts what comes in and what goes wrong, and reports it.
-
-    Attributes:
-        states: joint states answered.
-        commands: commands taken.
-        late: those of them that should have acted before the last state.
-        refused_commands: commands that were not taken.
-        refused_states: joint states that were not taken.
-        starts: how often the actuation began anew.
-    """
-
-    def __init__(self, node: Node, model: str, kind: str) -> None:
-        """Publish for a node.
-
-        Args:
-            node: it actuates.
-            model: name of what it actuates.
-            kind: of the actuation.
-        """
-        self._status = StatusTopic(node, kind, model)
-        self.states = self.commands = self.late = self.starts = 0
-        self.refused_commands = self.refused_states = 0
-        self._refusal = ""
-        self._reported_troubles = 0
-
-    def refuse_command(self, reason: str) -> None:
-        """Count a command that is not taken."""
-        self.refused_commands += 1
-        self._refusal = f"command: {reason}"
-
-    def refuse_state(self, reason: str) -> None:
-        """Count a joint state that is not taken."""
-        self.refused_states += 1
-        self._refusal = f"joint_states: {reason}"
-
-    def publish(self, state: str, failure: str, simulation_time: float) -> None:
-        """Report how it is.
-
-        Args:
-            state: one word or a few.
-            failure: why it does not continue, empty while it does.
-            simulation_time: of the last joint state [s].
-        """
-        troubles = self.late + self.refused_commands + self.refused_states
-        worse = troubles > self._reported_troubles
-        values = {
-            "simulation_time [s]": f"{simulation_time:.9g}",
-            "states": str(self.states),
-            "starts": str(self.starts),
-            "commands": str(self.commands),
-            "late_commands": str(self.late),
-            "refused_commands": str(self.refused_commands),
-            "refused_states": str(self.refused_states),
-            "last_refusal": self._refusal,
-        }
-        warning = "messages were late or refused" if worse else ""
-        self._status.publish(state, failure, warning, values)
-        self._reported_troubles = troubles
-
-
 _DEPTH = 100
 """Messages kept while the node is busy."""
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _REPEAT = 0.5
 """Wall time within which a state that comes again is not answered again [s]."""
+_TROUBLES = ("late_commands", "refused_commands", "refused_states")
 _MOST = 1e6
 """Angles [rad] and speeds [rad/s] beyond this are no joint's."""
 
@@ -197,9 +136,8 @@ class Actuation(ModelNode):
         self._answered = self._answered_at = -math.inf
         self._shown = self._shown_at = -math.inf
         self._failure, self._heard = "", False
-        self._diagnostics = ActuationDiagnostics(
-            self, self.model.name, " and ".join(settings.kinds)
-        )
+        kinds = " and ".join(settings.kinds)
+        self._diagnostics = Diagnostics(self, kinds, self.model.name)
         self._make_topics()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_BEAT, self._beat, clock=steady)
@@ -230,8 +168,7 @@ class Actuation(ModelNode):
         try:
             sample = self._sample_of(message)
         except ConfigurationError as error:
-            self._diagnostics.refuse_state(str(error))
-            warn_refused(self, "joint_states", error)
+            self._diagnostics.refuse("joint_states", error, "refused_states")
             return
         self._heard = True
         self._joints, self._speeds = sample.angles, sample.speeds
@@ -260,7 +197,7 @@ class Actuation(ModelNode):
 
     def _begin(self, sample: JointSample) -> None:
         """Initialise the actuation: the first state, a reset, or a long silence."""
-        self._diagnostics.starts += 1
+        self._diagnostics.counts["starts"] += 1
         self._failure, self._answered, self._shown = "", -math.inf, -math.inf
         self._attempt(self._drives.begin, sample)
 
@@ -294,7 +231,7 @@ class Actuation(ModelNode):
         if self._joint_groups:
             states = self._drives.states(muscles=False)
             self._actuator_states.publish(actuator_states(stamp, states))
-        self._diagnostics.states += 1
+        self._diagnostics.counts["states"] += 1
 
     def _follow(self, sample: JointSample) -> bool:
         """Integrate to a state; whether that went well."""
@@ -321,11 +258,10 @@ class Actuation(ModelNode):
         try:
             late = self._take(message)
         except HumansError as error:
-            self._diagnostics.refuse_command(str(error))
-            warn_refused(self, "command", error)
+            self._diagnostics.refuse("command", error, "refused_commands")
             return
-        self._diagnostics.commands += 1
-        self._diagnostics.late += late
+        self._diagnostics.counts["commands"] += 1
+        self._diagnostics.counts["late_commands"] += late
         self._answer()
 
     def _take(self, message: Any) -> bool:
@@ -375,7 +311,14 @@ class Actuation(ModelNode):
         elif not self._heard:
             state = "waiting for joint_states"
         now = self._drives.t
-        self._diagnostics.publish(state, self._failure, now if now > 0.0 else 0.0)
+        values = {
+            "simulation_time [s]": f"{now if now > 0.0 else 0.0:.9g}",
+            **self._diagnostics.counted("states", "starts", "commands"),
+            **self._diagnostics.refusals(*_TROUBLES),
+        }
+        worse = self._diagnostics.new(*_TROUBLES)
+        warning = "messages were late or refused" if worse else ""
+        self._diagnostics.publish(state, self._failure, warning, values)
 
 
 def _seconds(stamp: Any) -> float:

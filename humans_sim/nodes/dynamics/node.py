@@ -40,11 +40,11 @@ from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.nodes.common.diagnostics import warn_refused
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.model_node import Alarm, ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
-from humans_sim.nodes.dynamics.commands import CommandInbox, RunDiagnostics
+from humans_sim.nodes.dynamics.commands import CommandInbox
 from humans_sim.nodes.dynamics.own_services import OwnServices, Recording, WaitingPushes
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
 from humans_sim.nodes.dynamics.topics import (
@@ -102,6 +102,7 @@ _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
+_REFUSED = "refused_commands"
 _FAILED = "the run has failed, reset it"
 StepsTold = Callable[[int, str], None]
 """Called after each step with those that are left; at the end with what went wrong."""
@@ -128,9 +129,10 @@ class Dynamics(ModelNode):
         )
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
-        self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
+        self._diagnostics = Diagnostics(self, "simulation", self.model.name)
+        self._reported_at, counts = time.monotonic(), self._diagnostics.counts
         self._commands = CommandInbox(
-            self.model, self._settings.servos, self._lockstep, self._diagnostics
+            self.model, self._settings.servos, self._lockstep, counts
         )
         self._trajectories: Trajectories | None = None
         self._told: StepsTold | None = None
@@ -259,7 +261,7 @@ class Dynamics(ModelNode):
             return
         self._commands.forget()
         self._k += 1
-        self._diagnostics.periods += 1
+        self._diagnostics.counts["periods"] += 1
         self._record()
         self._publish_run()
         now = time.monotonic()
@@ -275,7 +277,7 @@ class Dynamics(ModelNode):
                 self._told(self._steps, "")
 
     def _hold(self) -> None:
-        self._diagnostics.held += 1
+        self._diagnostics.counts["held_commands"] += 1
         text = f"no command came in {self._settings.timeout:g} s, the last one is held"
         event = Event(self._run.t, SimulationEvent.TIMEOUT, "", {"text": text})
         self._topics.publish_events([event])
@@ -334,7 +336,7 @@ class Dynamics(ModelNode):
 
     def _beat(self) -> None:
         """Each second: diagnostics, and the first state again for who came late."""
-        heard = self._commands.heard or self._diagnostics.advanced
+        heard = self._commands.heard or self._diagnostics.new("periods")
         if not heard and not self._failure:
             self._publish_run()
         self._diagnose()
@@ -347,7 +349,18 @@ class Dynamics(ModelNode):
             state = "paused"
         elif self._waits_for_command:
             state = "waiting for a command"
-        self._diagnostics.publish(state, self._failure, self._k * self._period)
+        diagnostics, now = self._diagnostics, time.monotonic()
+        simulated = diagnostics.new("periods") * self._period
+        spent = max(now - self._reported_at, 1e-9)
+        values = {
+            "simulation_time [s]": f"{self._k * self._period:.9g}",
+            "real_time_factor": f"{simulated / spent:.3g}",
+            **diagnostics.refusals("held_commands", "late_commands", _REFUSED),
+        }
+        worse = diagnostics.new("held_commands", _REFUSED)
+        warning = "commands were held or refused" if worse else ""
+        diagnostics.publish(state, self._failure, warning, values)
+        self._reported_at = now
 
     # -- commands --------------------------------------------------------------------
 
@@ -362,8 +375,7 @@ class Dynamics(ModelNode):
         self._go()
 
     def _refuse(self, topic: str, error: HumansError) -> None:
-        self._diagnostics.refuse(str(error))
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error, _REFUSED)
 
     # -- what services ask for -------------------------------------------------------
 

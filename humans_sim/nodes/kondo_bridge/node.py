@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -47,7 +46,7 @@ from humans_sim.nodes.common.conversions import (
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.diagnostics import REFUSED, Diagnostics
 from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
@@ -117,56 +116,37 @@ _WRONG = (RobotState.LOST, RobotState.STOPPED)
 _RESTING = (RobotState.HOLDING, RobotState.LIMP)
 
 
-class BridgeDiagnostics:
+class BridgeDiagnostics(Diagnostics):
     """Counts what was refused, and reports what the robot says of itself.
 
     Attributes:
-        failure: why the node is not where it should be; empty where it is.
         note: what else went wrong last; reported once.
-        stamps: commands that were refused for their stamps.
     """
 
-    def __init__(self, node: Node, hardware: str) -> None:
-        """Publish for a node.
+    note = ""
 
-        Args:
-            node: drives the robot.
-            hardware: which robot.
-        """
-        self._status = StatusTopic(node, "robot", hardware)
-        self.failure, self.note, self.stamps = "", "", 0
-        self._refused, self._reported, self._refusal = 0, 0, ""
-
-    def refuse(self, reason: str) -> None:
-        """Count what was not taken."""
-        self._refused += 1
-        self._refusal = reason
-
-    def publish(self, stage: str, health: Health, more: dict[str, str]) -> None:
+    def report(
+        self, stage: str, problem: str, health: Health, more: dict[str, str]
+    ) -> None:
         """Report how it is.
 
         Args:
             stage: of the node's life.
+            problem: why the node is not where it should be; empty where it is.
             health: of the robot.
             more: further values, by name.
         """
         state = health.state.value
-        failure, warnings = self.failure, [self.note] if self.note else []
+        failure, warnings = problem, [self.note]
         if health.state in _WRONG:
             failure = f"{state}: {health.reason}" if health.reason else state
-        elif health.state in _RESTING and health.reason:
+        elif health.state in _RESTING:
             warnings.append(health.reason)
-        if self._refused > self._reported:
-            warnings.append(f"messages were refused: {self._refusal}")
-        self._reported, self.note = self._refused, ""
+        warnings.append(self.refused())
+        self.note = ""
         values = {"stage": stage, "reason": health.reason, **more}
-        values |= _figures(health)
-        values |= {
-            "refused_messages": str(self._refused),
-            "refused_stamps": str(self.stamps),
-            "last_refusal": self._refusal,
-        }
-        self._status.publish(state, failure, "; ".join(warnings), values)
+        values |= _figures(health) | self.refusals(REFUSED, "refused_stamps")
+        self.publish(state, failure, "; ".join(filter(None, warnings)), values)
 
 
 def _figures(health: Health) -> dict[str, str]:
@@ -222,7 +202,7 @@ class KondoBridge(LifecycleModelNode):
         )
         self._begun_at = -math.inf
         kind = "emulated " if self._settings.fake else ""
-        self._diagnostics = BridgeDiagnostics(self, f"{kind}{self.model.name}")
+        self._diagnostics = BridgeDiagnostics(self, "robot", f"{kind}{self.model.name}")
         self._make_topics()
         self._goals = TrajectoryGoals(
             self,
@@ -387,7 +367,7 @@ class KondoBridge(LifecycleModelNode):
                     "it has no stamp, and may be from before the servos were energised"
                 )
         except ConfigurationError:
-            self._diagnostics.stamps += 1
+            self._diagnostics.counts["refused_stamps"] += 1
             raise
 
     def _on_battery(self, message: BatteryState) -> None:
@@ -397,8 +377,7 @@ class KondoBridge(LifecycleModelNode):
             robot.fault(f"the battery has {message.voltage:.1f} V, below {least:g}")
 
     def _refuse(self, topic: str, error: HumansError) -> None:
-        self._diagnostics.refuse(f"{topic}: {error}")
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error)
 
     def _driven(self) -> DrivenRobot:
         robot = self._ready()
@@ -572,7 +551,6 @@ class KondoBridge(LifecycleModelNode):
     def _diagnose(self) -> None:
         robot = self._robot
         health = Health() if robot is None else robot.health()
-        self._diagnostics.failure = self.failure
         checked = "off" if self._settings.robot.self_collision is None else "on"
         doing = self._follower.name if self._follower is not None else ""
         more = {
@@ -583,4 +561,4 @@ class KondoBridge(LifecycleModelNode):
             "energize": "" if robot is None else self._moves(robot),
             "self_collision": checked,
         }
-        self._diagnostics.publish(self.stage, health, more)
+        self._diagnostics.report(self.stage, self.failure, health, more)

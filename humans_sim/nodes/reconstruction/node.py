@@ -38,7 +38,7 @@ from humans_sim.nodes.common.conversions import (
     odometry,
     transform,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic, gone, warn_refused
+from humans_sim.nodes.common.diagnostics import Diagnostics, gone
 from humans_sim.nodes.common.marker_messages import (
     JointSpread,
     marker_drawings,
@@ -64,27 +64,20 @@ from humans_sim.observation.posture.result import Reconstruction as Reconstructi
 from humans_sim.observation.posture.verdict import FAILED
 
 
-class ReconstructionDiagnostics:
-    """Counts frames and what goes wrong, and reports it.
+class ReconstructionDiagnostics(Diagnostics):
+    """Counts frames and what goes wrong.
+
+    Args:
+        node: it reconstructs.
+        model: name of what it reconstructs.
 
     Attributes:
-        frames: that were answered.
-        missed: that never came, by their numbers.
-        refused: that made no sense.
         heard_at: when the last frame came, wall time [s].
     """
 
     def __init__(self, node: Node, model: str) -> None:
-        """Publish for a node.
-
-        Args:
-            node: it reconstructs.
-            model: name of what it reconstructs.
-        """
-        self._status = StatusTopic(node, "reconstruction", model)
-        self.frames = self.missed = self.refused = 0
+        super().__init__(node, "reconstruction", model)
         self.heard_at = -np.inf
-        self._refusal, self._reported_refused = "", 0
         self._reported_at = time.monotonic()
         self._forget()
 
@@ -94,11 +87,6 @@ class ReconstructionDiagnostics:
         self._rms: list[float] = []
         self._seen = self._occluded = self._rejected = self._lost = 0
 
-    def refuse(self, reason: str) -> None:
-        """Count a message that is not taken."""
-        self.refused += 1
-        self._refusal = reason
-
     def take(self, frame: LiveFrame, seconds: float) -> None:
         """Count a frame.
 
@@ -106,7 +94,7 @@ class ReconstructionDiagnostics:
             frame: as it was explained.
             seconds: from its arrival to ``joint_states``, wall time.
         """
-        self.frames += 1
+        self.counts["frames"] += 1
         self._solved.append(frame.seconds)
         self._answered.append(seconds)
         self._rms.append(frame.rms)
@@ -115,7 +103,7 @@ class ReconstructionDiagnostics:
         self._rejected += int((frame.status == MarkerStatus.REJECTED).sum())
         self._lost += not frame.converged
 
-    def publish(self, state: str, note: str, starts: int, files: str) -> None:
+    def report(self, state: str, note: str, starts: int, files: str) -> None:
         """Report how the time since the last message was.
 
         Args:
@@ -126,15 +114,10 @@ class ReconstructionDiagnostics:
         """
         now = time.monotonic()
         count, span = len(self._solved), max(now - self._reported_at, 1e-9)
-        warning = note
-        if self.refused > self._reported_refused:
-            warning = f"messages were refused: {self._refusal}"
-        elif count and 2 * self._lost > count:
-            warning = "most frames did not converge"
+        lost = "most frames did not converge" if 2 * self._lost > count else ""
         values = {
             "rate [Hz]": f"{count / span:.4g}",
-            "frames": str(self.frames),
-            "missed_frames": str(self.missed),
+            **self.counted("frames", "missed_frames"),
             "starts": str(starts),
             "solve_time [ms]": _percentiles(self._solved),
             "answer_time [ms]": _percentiles(self._answered),
@@ -143,11 +126,10 @@ class ReconstructionDiagnostics:
             "rejected [%]": _share(self._rejected, self._seen),
             "not_converged": str(self._lost),
             "files": files,
-            "refused_messages": str(self.refused),
-            "last_refusal": self._refusal,
+            **self.refusals(),
         }
-        self._status.publish(state, "", warning, values)
-        self._reported_at, self._reported_refused = now, self.refused
+        self.publish(state, "", self.refused() or lost or note, values)
+        self._reported_at = now
         self._forget()
 
 
@@ -372,10 +354,11 @@ class Reconstruction(ModelNode):
             anew = message.frame_number < self._number
             frame = self._live.push(t, names, positions, anew)
         except HumansError as error:
-            self._refuse(error)
+            self._diagnostics.refuse(_MARKERS, error)
             return
         if not frame.begins:
-            self._diagnostics.missed += max(message.frame_number - self._number - 1, 0)
+            missed = max(message.frame_number - self._number - 1, 0)
+            self._diagnostics.counts["missed_frames"] += missed
         self._number = message.frame_number
         self._diagnostics.heard_at = time.monotonic()
         header = Header(
@@ -430,10 +413,6 @@ class Reconstruction(ModelNode):
         hidden = [names[k] for k in np.flatnonzero(frame.hidden)]
         return JointSpread(names, frame.std[6:], hidden, frame.noise)
 
-    def _refuse(self, error: Exception) -> None:
-        self._diagnostics.refuse(str(error))
-        warn_refused(self, "markers", error)
-
     def _job(self, goal: Any) -> FileJob:
         """A file to do, by a goal; what it leaves open is that of the parameters.
 
@@ -464,9 +443,9 @@ class Reconstruction(ModelNode):
         silent = time.monotonic() > self._diagnostics.heard_at + _BEAT
         state = "waiting for markers" if silent else "reconstructs"
         live, note = self._live, self._live.note
-        if silent and self._diagnostics.frames:
+        if silent and self._diagnostics.counts["frames"]:
             note = gone(self, _MARKERS) or note
-        self._diagnostics.publish(state, note, live.beginnings, self._files.state)
+        self._diagnostics.report(state, note, live.beginnings, self._files.state)
 
     def close(self) -> None:
         """End the work on a file."""

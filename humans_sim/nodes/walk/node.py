@@ -49,7 +49,7 @@ from humans_sim.nodes.common.conversions import (
     vector_of,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostics import gone, warn_refused
+from humans_sim.nodes.common.diagnostics import gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
@@ -225,8 +225,7 @@ class Walk(ModelNode):
         self._answer(stamp, joints, sensors)
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self._diagnostics.refuse(f"{topic}: {error}")
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
@@ -252,7 +251,7 @@ class Walk(ModelNode):
     def _begin(self, stamp: int, joints: np.ndarray) -> None:
         """Stand where the robot is, from this state on."""
         self._begun = self._synchronizer.beginnings
-        self._diagnostics.starts += 1
+        self._diagnostics.counts["starts"] += 1
         self._topics.begin()
         self._walker.reset(self._time_of(stamp))
         self._rising.reset(self._time_of(stamp))
@@ -289,7 +288,7 @@ class Walk(ModelNode):
                 self._fail(f"at {self._t:.9g} s: {error}")
         spent = time.perf_counter() - start
         self._diagnostics.spend(spent)
-        self._diagnostics.blind += sensors is None
+        self._diagnostics.counts["blind_ticks"] += sensors is None
         if self._command is not None:
             self._reports.add(self._made_tick(self._command, spent))
 
@@ -449,4 +448,4 @@ class Walk(ModelNode):
             failure = failure or self._rising.text
         if self._command is not None and silent:
             note = gone(self, _STATES) or note
-        self._diagnostics.publish(state, failure, note, max(self._t, 0.0))
+        self._diagnostics.report(state, failure, note, max(self._t, 0.0))
