@@ -60,7 +60,6 @@ class MarkerResidual:
     """A recorded marker in one frame, and the tag it stands for.
 
     Attributes:
-        label: in the recording.
         tag: of the person; empty where it stands for none.
         measured: where it was (3,) [m]; NaN where not seen.
         modelled: where the body has the tag (3,) [m]; NaN without a tag.
@@ -84,13 +83,11 @@ class Adjustment:
 
     Args:
         recording: as read, z up [m].
-        subject: to begin with.
         source: name or path of the marker set whose places follow the lengths; None:
             places are the subject's own and stay.
         correspondence: of the laboratory's labels, or None.
 
     Attributes:
-        recording: as read.
         subject: the person as it is now.
         result: postures of all frames of this person, or None.
         frame: number of the row that is looked at; :meth:`go_to` changes it.
@@ -103,7 +100,6 @@ class Adjustment:
         source: str | Path | None = None,
         correspondence: Correspondence | None = None,
     ) -> None:
-        """Begin with the subject, its labels matched by name."""
         self.recording, self._first, self._source = recording, subject, source
         self._correspondence = correspondence
         self._prepared = prepare(recording).trial
@@ -293,9 +289,6 @@ class Adjustment:
 
     def solve_all(self, progress: Progress | None = None) -> Reconstruction:
         """Find the postures of all frames, as ``reconstruct`` does.
-
-        Args:
-            progress: called now and then.
 
         Raises:
             ParameterError: fewer than three recorded markers stand for tags.

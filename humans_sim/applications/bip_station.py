@@ -53,9 +53,7 @@ class BipStation:
     """Observer and control law of Bip, called with what is measured.
 
     Args:
-        model: Bip.
         motion: as of :func:`bip_trajectory`.
-        shape: of the step.
         delay: of the motors [s].
         period: between two calls [s].
         gains: further arguments of :class:`BipControl`.
@@ -76,7 +74,6 @@ class BipStation:
         period: float = 0.005,
         **gains: Any,
     ) -> None:
-        """Prepare the law; the first call begins."""
         task = BipTask(model)
         path = bip_trajectory(task, motion, shape)
         horizon = delay + 0.5 * period

@@ -60,11 +60,7 @@ def pushed(model: Model, t: float) -> np.ndarray:
 
 
 def write_example(path: Path) -> Path:
-    """Make the recording and write it.
-
-    Args:
-        path: the file.
-    """
+    """Make the recording and write it."""
     model = load_model("human36", height=HEIGHT, mass=MASS)
     trial = synthetic_trial(
         model,

@@ -24,11 +24,8 @@ class Graph:
     """A graph of nodes.
 
     Attributes:
-        name: its name.
-        title: one line for people.
         nodes: node types, modules of ``humans_sim.nodes``.
         pages: those of the nodes that open a page; left out without a display.
-        parameters: parameter file.
         topics: topics that must flow, with their types.
         latched: those of the topics that are published once.
     """

@@ -102,11 +102,6 @@ def screen_prepared(
 def decided(look: Screening, trial: MarkerTrial, force: bool) -> MarkerTrial:
     """A trial after a look at it, with the right unit and axis.
 
-    Args:
-        look: what was seen.
-        trial: as read.
-        force: refuse nothing.
-
     Raises:
         ScreeningError: it cannot be this person with these markers.
     """
@@ -195,7 +190,6 @@ class UnknownPersonError(HumansError, LookupError):
     """Nothing says who is in a recording."""
 
     def __init__(self, recording: object) -> None:
-        """Name the recording."""
         super().__init__(
             f"{recording}: nobody said who this is: put a {SUBJECT} beside it "
             "(humans-sim calibrate makes one), or give a subject or a marker set"
@@ -209,7 +203,6 @@ class Person:
     Attributes:
         subject: a calibrated person's file; the rest is then not looked at.
         marker_set: name or path of a set.
-        model: name of the model.
         height: stature [m].
         mass: [kg].
         static: trial of standing still from which the person is measured first; None:

@@ -67,7 +67,6 @@ class ForceResults:
     """Forces of a motion.
 
     Attributes:
-        dynamics: torques and ground reaction.
         comparison: of the plates with the markers alone; None where no foot stepped on
             a plate.
     """
@@ -134,9 +133,6 @@ def write_forces(
         folder: where to.
         name: of the files.
         opensim: whether the two files for OpenSim are written too.
-
-    Returns:
-        The files.
     """
     columns = {
         f"{sole}_{axis}": wrench[:, k]
@@ -203,9 +199,6 @@ def write_reconstruction(
         title: of the page; empty: the name.
         convention: of the angles in the table, the motion, the model and the page.
         marker_set: of the person, for ``osim``; None: the model's tags.
-
-    Returns:
-        The files.
 
     Raises:
         ParameterError: a format or the convention is unknown.

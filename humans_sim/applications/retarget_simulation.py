@@ -40,7 +40,6 @@ class RetargetTrial:
         tilt: largest tilt of the base against the plan [rad].
         slip: farthest that a foot moved over the floor while it should stand [m].
         slip_time: when, in the time of the motion [s].
-        slip_sole: of which foot.
         tracking: median distance of the joints to the plan, all joints [rad].
     """
 

@@ -48,9 +48,6 @@ class RobotDraft:
     """A robot as understood from its URDF.
 
     Attributes:
-        model: with its soles and contacts.
-        feet: of the URDF.
-        settings: of its walk.
         derived: the settings with their reasons.
         files: texts by the paths where they belong.
         doubts: what is not sure, one sentence each.

@@ -102,21 +102,17 @@ class Scenario:
     """A simulation as a file describes it.
 
     Attributes:
-        name: its name.
-        title: one line for people.
         model: name of a biped model, or path of a URDF from the file's folder or the
             present one; None for a classic problem.
         end: time at the end [s].
         sampling_period: [s].
         method: ``event_driven`` or ``time_stepping``; ``wrist`` for one.
-        options: of the integration.
         friction: Coulomb's coefficient instead of the ground's own law, or None.
         feedback: what its controller sees instead of what the file says, or None
             (:mod:`humans_sim.applications.control_sections`).
         actuation: ``torque`` or ``servo`` instead of the file's, or None.
         walking: file of a walk instead of the model's own, or None.
         pace: of a walk, instead of the scenario's, or None.
-        folder: of its file.
         coupling: of a coat instead of what the file says, ``one_way`` or ``two_way``.
     """
 

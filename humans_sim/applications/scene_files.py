@@ -140,12 +140,7 @@ _LAW = (
 
 
 def with_deformable(ground: Ground, value: YamlValue) -> Ground:
-    """A scene whose floor gives way: the name of a preset, or fields with numbers.
-
-    Args:
-        ground: friction and law of contact.
-        value: section of the file.
-    """
+    """A scene whose floor gives way: the name of a preset, or fields with numbers."""
     from humans_sim.soft.ground.deformable_ground import (
         PRESETS,
         DeformableGround,

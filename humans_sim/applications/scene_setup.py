@@ -63,7 +63,6 @@ class SceneSetup:
     """The scene of a file.
 
     Attributes:
-        bodies: free ones.
         loads: wind, springs and forces on them.
         added: where bodies start that are not in the file, by name.
     """

@@ -52,7 +52,6 @@ class WalkingRobot(NamedTuple):
     """A robot that walks by its servos.
 
     Attributes:
-        simulation: ready to run.
         walk: its controller; a ``RisingWalk`` where it gets up.
     """
 

@@ -47,10 +47,8 @@ class WristSetup:
 
     Attributes:
         bones: ``wrist``, the synthetic one, or a YAML file.
-        motion: of the hand.
         step: length of the steps; each is a sample [s].
         spacing: edge of the voxels of the ball models [m].
-        numbers: friction and viscosity.
         cut: ligaments that are cut before.
         method: one of :data:`METHODS`.
     """
@@ -178,8 +176,6 @@ class BuiltModel:
     """A ball model and how it came about.
 
     Attributes:
-        model: its balls.
-        voxels: of the volume they cover.
         repairs: what was done to the mesh.
         error: how far it is from the mesh.
     """

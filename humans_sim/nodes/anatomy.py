@@ -65,8 +65,6 @@ class SampleMessages(WristMessages):
     """Makes the messages of a motion's samples.
 
     Args:
-        run: the motion.
-        frame: of the wrist.
         prefix: before the names of the bones, in names of frames.
     """
 
@@ -121,18 +119,15 @@ class MotionWorker:
     """Computes a motion, or reads one.
 
     Args:
-        setup: of the motion.
         file: of a stored one, which is read instead; None: it is computed.
 
     Attributes:
         share: how much is done, 0 to 1.
         rest: its bones at rest, as soon as they are there.
         run: the motion, once it is there.
-        error: what went wrong.
     """
 
     def __init__(self, setup: WristSetup, file: Path | None) -> None:
-        """Begin."""
         self._setup, self._file = setup, file
         self._stop = threading.Event()
         self.share = 0.0
@@ -168,9 +163,7 @@ class ModelWorker:
 
     Args:
         source: a mesh, or with a link a URDF.
-        target: file of the model.
         spacing: edge of a voxel [m].
-        link: of the URDF, or empty.
         done: called in the thread, with the model or what went wrong.
     """
 
@@ -182,7 +175,6 @@ class ModelWorker:
         link: str,
         done: Callable[[BuiltModel | Exception], None],
     ) -> None:
-        """Begin."""
 
         def work() -> None:
             outcome: BuiltModel | Exception
@@ -201,14 +193,9 @@ class BallModelService:
     """Answers ``~/make_ball_model``: of the files that ``ball_model.*`` name.
 
     Files are below ``request_folder`` only, meshes that a URDF names among them.
-
-    Args:
-        node: the server.
-        given: its parameters.
     """
 
     def __init__(self, node: Node, given: Parameters) -> None:
-        """Declare parameters and serve."""
         self._folder, self._logger = given.request_folder(), node.get_logger()
         text = given.changeable_text
         self._file = text("ball_model.file", "", "a mesh, or with a link a URDF")
@@ -294,7 +281,6 @@ class Anatomy(ProcessNode):
     """Computes a motion of a wrist, and plays it."""
 
     def __init__(self, name: str = "anatomy", **options: Any) -> None:
-        """Read the parameters; what is wrong is known before anything is computed."""
         super().__init__(name, **options)
         given = Parameters(self)
         setup = self._setup(given)

@@ -31,7 +31,6 @@ class JointDemo(ModelNode):
     """Moves the joints of a model to and fro."""
 
     def __init__(self, name: str = "joint_demo", **options: Any) -> None:
-        """Start publishing."""
         super().__init__(name, **options)
         given = Parameters(self)
         rate = given.number("rate", 50.0, "of joint_states [Hz]")

@@ -70,7 +70,6 @@ class KondoWalk(ModelNode):
     """Streams a walk that nobody's senses correct."""
 
     def __init__(self, name: str = "kondo_walk", **options: Any) -> None:
-        """Declare everything; the walk begins with the first state."""
         super().__init__(name, **options)
         given = Parameters(self)
         robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))

@@ -43,7 +43,6 @@ class MarkerPlayer(ModelNode):
     usual_model = "human36"
 
     def __init__(self, name: str = "marker_player", **options: Any) -> None:
-        """Read the file, or make markers up; begin when somebody listens."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._trial, self._title = self._read(given)

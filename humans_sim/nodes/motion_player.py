@@ -48,7 +48,6 @@ class MotionPlayer(ModelNode):
     """Leads the joints from pose to pose."""
 
     def __init__(self, name: str = "motion_player", **options: Any) -> None:
-        """Declare everything; ``file`` begins with the first state."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._channels = load_channels(

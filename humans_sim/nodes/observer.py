@@ -49,7 +49,6 @@ class Observer(ModelNode):
     """Follows the base of a model."""
 
     def __init__(self, name: str = "observer", **options: Any) -> None:
-        """Declare everything; the first state begins."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._observer = self._declare_observer(given)

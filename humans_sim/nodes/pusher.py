@@ -35,7 +35,6 @@ class Pusher(ModelNode):
     """Asks for pushes."""
 
     def __init__(self, name: str = "pusher", **options: Any) -> None:
-        """Declare everything, and wait for the simulation."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._times = given.numbers("times", "when to push [s], simulation time")

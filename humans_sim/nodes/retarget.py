@@ -36,7 +36,6 @@ class Retarget(ModelNode):
     """Answers postures of a person by commands of a robot."""
 
     def __init__(self, name: str = "retarget", **options: Any) -> None:
-        """Declare everything; the first posture begins."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._person = load_model(

@@ -50,7 +50,6 @@ class ScenarioLaw(ModelNode):
     """Answers each state with the commands of a scenario's controller."""
 
     def __init__(self, name: str = "scenario_law", **options: Any) -> None:
-        """Declare everything; the first state begins."""
         super().__init__(name, **options)
         self._law = self._declare_law(Parameters(self))
         self._joints = self.model.neutral()[7:]

@@ -49,7 +49,6 @@ class TaskLaw(ModelNode):
     usual_model = "bip"
 
     def __init__(self, name: str = "task_law", **options: Any) -> None:
-        """Declare everything; the first state begins."""
         super().__init__(name, **options)
         self._station = self._declare_station(Parameters(self))
         self._joints = self.model.neutral()[7:]

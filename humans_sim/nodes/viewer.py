@@ -232,7 +232,6 @@ class Viewer(StateListener):
     blocks = True
 
     def __init__(self, name: str = "viewer", **options: Any) -> None:
-        """Open the page."""
         super().__init__(name, **options)
         given = Parameters(self)
         host = given.text("host", "127.0.0.1", "address to listen on")

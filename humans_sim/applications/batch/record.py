@@ -39,7 +39,6 @@ class Ledger:
     """Records, journal and locks of an output folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Look at a folder; nothing is made yet."""
         self.folder = folder
         self.home = folder / HOME
         self.journal = self.home / "journal.jsonl"

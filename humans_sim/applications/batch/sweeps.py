@@ -184,10 +184,7 @@ class SweptRun:
     """A run to do.
 
     Attributes:
-        scenario: its name, or its file.
-        values: by their keys.
         seed: what chance does; None: nothing.
-        output: folder of the records.
         identity: hash of everything that all runs of the sweep share.
         batch: mark of the run of the sweep.
         again: whether it is done again though it is done.
@@ -285,14 +282,11 @@ class RunOutcome:
     """The outcome of a run; all of it goes into its record.
 
     Attributes:
-        name: of the run.
         state: done, kept or failed; failed: it was lost, and is tried again.
-        message: why it failed.
         detail: where in the software, if it failed unexpectedly.
         fingerprint: of what it was made from.
         batch: mark of the sweep that did it.
         mark: of this doing, unlike any other.
-        seconds: it took.
         row: of the table, without values and seed.
     """
 

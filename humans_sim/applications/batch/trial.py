@@ -220,10 +220,7 @@ class Job:
 
     Attributes:
         name: of the results under the output folder, e.g. ``Subject01/106``.
-        source: the recording.
         person: who is in it; None: nobody said, which fails.
-        settings: how it is done.
-        output: folder of the batch.
         batch: mark of the run of the batch.
         again: whether it is done again though it is done.
     """
@@ -276,17 +273,11 @@ class Outcome:
     """The outcome of a trial; all of it goes into its record.
 
     Attributes:
-        name: of the trial.
-        source: the recording.
-        state: done, kept or failed.
-        message: why it failed.
         detail: where in the software, if it failed unexpectedly.
         fingerprint: of what it was made from.
         batch: mark of the run that did it.
         mark: of this doing, unlike any other.
         files: written, relative to the output folder.
-        seconds: it took.
-        summary: numbers for tables.
     """
 
     name: str

@@ -45,7 +45,6 @@ class Variation:
     """A key of a scenario and the values it takes.
 
     Attributes:
-        key: of the scenario.
         values: numbers, or words; none of them twice.
     """
 

@@ -119,7 +119,6 @@ class Actuation(ModelNode):
     """Answers each state of the joints with their torques."""
 
     def __init__(self, name: str = "actuation", **options: Any) -> None:
-        """Declare everything; begin with the first state."""
         super().__init__(name, **options)
         settings = ActuationSettings.declare(Parameters(self), self.model)
         self._lockstep, self._drives = settings.lockstep, settings.drives

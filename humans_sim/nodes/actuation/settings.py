@@ -36,9 +36,7 @@ class ActuationSettings:
     """Settings from the parameters.
 
     Attributes:
-        kinds: what drives the joints.
         lockstep: whether each state waits for the commands of its time.
-        drives: made for the model.
     """
 
     kinds: tuple[str, ...]

@@ -49,7 +49,6 @@ class BagMessage(NamedTuple):
     """A message of a bag.
 
     Attributes:
-        topic: it came on.
         time: of its stamp [ns].
         data: as it was sent (CDR), with zeros between its fields.
     """
@@ -64,7 +63,6 @@ class TopicContent:
     """The content of one topic of a bag.
 
     Attributes:
-        count: messages.
         digest: SHA-256 of all of them, in their order.
     """
 
@@ -285,8 +283,6 @@ class BagRecorder:
     answers it, so a message that is the same as one before of its time counts once.
 
     Args:
-        node: that listens.
-        topics: name and type of each.
         kept: those that are published once, for who comes late.
 
     Attributes:
@@ -294,7 +290,6 @@ class BagRecorder:
     """
 
     def __init__(self, node: Node, topics: Mapping[str, str], kept: set[str]) -> None:
-        """Listen."""
         self._node = node
         self._topics = {node.resolve_topic_name(k): kind for k, kind in topics.items()}
         self._kept = {node.resolve_topic_name(topic) for topic in kept}

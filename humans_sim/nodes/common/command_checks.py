@@ -73,7 +73,6 @@ class CommandStamps:
     def __init__(
         self, oldest: float = math.inf, ahead: float = 0.0, zero_is_now: bool = True
     ) -> None:
-        """Nothing has come yet."""
         self._oldest, self._ahead = oldest, round(ahead * 1e9)
         self._zero_is_now = zero_is_now
         self._newest = 0

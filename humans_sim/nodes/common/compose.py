@@ -28,8 +28,6 @@ class Flow:
     """Messages seen on a topic.
 
     Attributes:
-        topic: name of the topic.
-        count: messages seen.
         rate: messages a second, from the first to the last.
     """
 
@@ -63,7 +61,6 @@ class FlowCheck(ProcessNode):
     """Subscribes to topics and counts."""
 
     def __init__(self, topics: Mapping[str, str], latched: set[str]) -> None:
-        """Count messages of ``topics`` (name: type)."""
         super().__init__("flow_check")
         self._lock = threading.Lock()
         self._seen = {topic: _Seen() for topic in topics}

@@ -16,12 +16,9 @@ class Diagnostics:
     """Counts what a part of a node does, and reports how it fares.
 
     Args:
-        node: whose part it is.
-        part: its name.
         hardware: what it is about, the name of a model.
 
     Attributes:
-        counts: by name.
         last_refusal: topic and reason of the last message that was not taken.
     """
 

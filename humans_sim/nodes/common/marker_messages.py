@@ -48,7 +48,6 @@ class JointSpread(NamedTuple):
     """How sure joint angles are.
 
     Attributes:
-        names: of the joints.
         std: their standard deviations (k,) [rad].
         hidden: joints that the markers of the frame do not show.
         noise: standard deviation of a marker, one axis [m].

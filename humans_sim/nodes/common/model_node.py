@@ -91,7 +91,6 @@ class ProcessNode(Node):
     """The nodes of this process, also those that are not complete yet."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Note that there is a node."""
         ProcessNode.living.add(self)
         self._complete = False
         super().__init__(name, **options)
@@ -166,7 +165,6 @@ class ModelNode(ProcessNode):
     The parameter ``subject``, the file of a calibrated person, goes over it.
 
     Attributes:
-        model: what it works on.
         subject: the person, or None.
     """
 
@@ -174,7 +172,6 @@ class ModelNode(ProcessNode):
     """The model where no parameter names one."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Declare ``model`` and ``subject``, and load what they name."""
         super().__init__(name, **options)
         given = Parameters(self)
         model = given.text("model", self.usual_model, "name, or file of a URDF")
@@ -226,7 +223,6 @@ class LifecycleModelNode(LifecycleNodeMixin, ModelNode):
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Offer the services of the life cycle; the node is unconfigured."""
         ModelNode.__init__(self, name, **options)
         LifecycleNodeMixin.__init__(self)
         self.stage, self.failure = "unconfigured", ""
@@ -311,12 +307,9 @@ class Alarm:
 
     Args:
         node: in whose thread the function is called.
-        callback: the function.
-        clock: of the time to wait.
     """
 
     def __init__(self, node: Node, callback: Callable[[], None], clock: Clock) -> None:
-        """Nothing is due yet."""
         self._node, self._callback = node, callback
         self._timer = node.create_timer(1.0, self._ring, clock=clock, autostart=False)
         self._due = self._posted = False

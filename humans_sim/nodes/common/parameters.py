@@ -23,7 +23,6 @@ class Parameters:
     """
 
     def __init__(self, node: Node) -> None:
-        """Declare parameters of ``node``."""
         self._node = node
 
     def number(

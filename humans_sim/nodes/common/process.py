@@ -71,12 +71,10 @@ class Spinning:
     """Threads that spin nodes, from the construction to :meth:`finish`.
 
     Args:
-        nodes: to spin.
         stop: set it to end; it is set here when a callback fails.
     """
 
     def __init__(self, nodes: Sequence[ProcessNode], stop: threading.Event) -> None:
-        """Begin to spin."""
         self._stop = stop
         self._failures: list[tuple[str, BaseException]] = []
         self._spun: list[tuple[Any, threading.Thread]] = []
@@ -147,7 +145,6 @@ class StopEvent(threading.Event):
     """Set by SIGINT and SIGTERM, which it handles from its construction on."""
 
     def __init__(self) -> None:
-        """Handle the signals."""
         super().__init__()
         self._end: Callable[[], None] | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -202,7 +199,6 @@ class NodeProcess:
 
     Args:
         arguments: command line with ``--ros-args``.
-        stop: set it to end.
         defer: is given the function that leaves the middleware, for the very end of the
             process: what is printed or written before is not lost should that hang.
             None: it is left when the context ends.
@@ -214,7 +210,6 @@ class NodeProcess:
         stop: StopEvent,
         defer: Callable[[Leave], None] | None = None,
     ) -> None:
-        """Nothing is started yet."""
         self._arguments, self._stop, self._defer = arguments, stop, defer
         self._nodes: list[ProcessNode] = []
         self._spinning: Spinning | None = None

@@ -22,7 +22,6 @@ class RequestFolder:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """It need not be there yet."""
         self._folder = (Path.cwd() if folder is None else folder).resolve()
 
     def path(self, name: str) -> Path:

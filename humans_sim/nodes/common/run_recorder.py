@@ -28,7 +28,6 @@ class RunRecorder:
     """
 
     def __init__(self, path: Path, samples: int) -> None:
-        """Nothing is kept yet."""
         self._path, self._runs, self._newest = path, 0, samples
         self._simulation: Simulation | None = None
         self._samples = RunStream(path, samples)

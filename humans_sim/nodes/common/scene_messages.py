@@ -93,13 +93,7 @@ def depth_map(header: Header, field: Footprints) -> OccupancyGrid:
 
 
 def grid_map(kind: Any, header: Header, field: Footprints) -> Any:
-    """The same as a ``grid_map_msgs/GridMap`` with a layer ``elevation``.
-
-    Args:
-        kind: the type of the message.
-        header: frame and time.
-        field: the heights.
-    """
+    """The same as a ``grid_map_msgs/GridMap`` with a layer ``elevation``."""
     rows, columns = field.heights.shape
     message = kind()
     message.header = header

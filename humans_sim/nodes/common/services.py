@@ -18,14 +18,9 @@ from simulation_interfaces.srv import SetSimulationState
 
 
 class Reply:
-    """The answer to one request.
-
-    Args:
-        message: to fill in.
-    """
+    """The answer to one request."""
 
     def __init__(self, message: Any) -> None:
-        """Begin with an answer that is not complete."""
         self.message = message
         self._complete = False
         self._send: Callable[[], None] | None = None
@@ -80,11 +75,7 @@ class PatientServer(ActionServer):
     A callback that waits would keep rclpy's executor busy. Every goal may be cancelled.
 
     Args:
-        node: that serves.
-        kind: type of the action.
-        name: of the action.
         on_goal: called with the handle of each goal that was accepted.
-        options: others of rclpy's action server.
     """
 
     def __init__(
@@ -95,7 +86,6 @@ class PatientServer(ActionServer):
         on_goal: Callable[[Any], None],
         **options: Any,
     ) -> None:
-        """Begin to serve."""
         super().__init__(
             node,
             kind,
@@ -120,26 +110,18 @@ class Requests:
     """Calls the services of others; an answer that does not come holds up nobody.
 
     All methods belong to the thread of the node.
+
+    Args:
+        report: called with one line when something is refused or not answered.
     """
 
     def __init__(self, node: Node, report: Callable[[str], None]) -> None:
-        """Call for a node.
-
-        Args:
-            node: that asks.
-            report: called with one line when something is refused or not answered.
-        """
         self._node, self._report = node, report
         self._clients: dict[str, Any] = {}
         self._waiting: list[tuple[float, str, Any]] = []
 
     def add(self, name: str, kind: Any) -> None:
-        """Use a service.
-
-        Args:
-            name: of the service.
-            kind: its type.
-        """
+        """Use a service."""
         self._clients[name] = self._node.create_client(kind, name)
 
     def ready(self, name: str) -> bool:

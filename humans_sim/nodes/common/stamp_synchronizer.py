@@ -16,20 +16,15 @@ class StampSynchronizer:
     One topic leads: where its stamps go back, the time begins anew. Nothing is said of
     the order in which the topics come, nor that all of them come.
 
+    Args:
+        depth: stamps that are kept incomplete; the oldest comers go first.
+
     Attributes:
         newest: stamp of the last message of the leading topic [ns]; None before it.
-        beginnings: how often time began.
         dropped: stamps that were given up incomplete.
     """
 
     def __init__(self, lead: str, others: Sequence[str], depth: int = DEPTH) -> None:
-        """Wait for all of them.
-
-        Args:
-            lead: the topic that leads.
-            others: the other topics.
-            depth: stamps that are kept incomplete; the oldest comers go first.
-        """
         self._lead, self._topics = lead, {lead, *others}
         self._depth = depth
         self._incomplete: dict[int, dict[str, Any]] = {}

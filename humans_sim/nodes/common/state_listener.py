@@ -26,7 +26,6 @@ class StateListener(ModelNode):
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Start listening."""
         super().__init__(name, **options)
         self._joints = self.model.neutral()[7:]
         self._base: np.ndarray | None = None

@@ -148,7 +148,6 @@ class DrivenRobot(NamedTuple):
     """The robot as goals see it.
 
     Attributes:
-        follower: leads it.
         set_points: gives its set points; raises where it follows nothing.
         actual: gives where it is.
     """
@@ -172,8 +171,6 @@ class TrajectoryGoals:
     """Serves the action and the topic ``joint_trajectory``.
 
     Args:
-        node: whose they are.
-        settings: what of them is taken.
         driven: gives the robot, or raises where there is none to lead.
         refuse: called with a topic and an error, for what is not taken.
         now: gives the time of stamps [ns].
@@ -187,7 +184,6 @@ class TrajectoryGoals:
         refuse: Callable[[str, HumansError], None],
         now: Callable[[], int],
     ) -> None:
-        """Begin to serve."""
         self._node, self._now = node, now
         self._rules, self._usual = settings.rules, settings.tolerances
         self._driven, self._refuse = driven, refuse

@@ -22,7 +22,6 @@ class TrajectorySettings:
     """Trajectories that are taken, and how well they must be followed.
 
     Attributes:
-        rules: of trajectories.
         tolerances: of those that ask for none.
     """
 
@@ -34,10 +33,6 @@ class TrajectorySettings:
         cls, given: Parameters, limits: Mapping[str, JointLimits]
     ) -> TrajectorySettings:
         """Declare the parameters and read them.
-
-        Args:
-            given: declares them.
-            limits: of every joint, by name.
 
         Raises:
             ParameterError: a value cannot be used.

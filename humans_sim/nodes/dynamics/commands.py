@@ -22,13 +22,11 @@ class CommandInbox:
     """Commands for the published state and before.
 
     Args:
-        model: what is commanded.
         servos: whether commands are positions, not torques.
         lockstep: whether each state has a command of its own.
         counts: of the diagnostics, for commands that are late.
 
     Attributes:
-        topic: of the commands.
         last: the command that is held where none comes.
         heard: whether a message has come since the run began.
     """
@@ -36,7 +34,6 @@ class CommandInbox:
     def __init__(
         self, model: Model, servos: bool, lockstep: bool, counts: Counter[str]
     ) -> None:
-        """Nothing is commanded yet."""
         self._model, self._servos, self._lockstep = model, servos, lockstep
         self._counts = counts
         self._stamps = CommandStamps(zero_is_now=not lockstep)

@@ -65,18 +65,11 @@ class BoxBounds:
 
 
 class Entities:
-    """The entities of a system; poses are those of base_link and of centres of mass.
-
-    Args:
-        model: the robot or the person.
-        system: what is simulated.
-        ground: what does not move.
-    """
+    """The entities of a system; poses are those of base_link and of centres of mass."""
 
     def __init__(
         self, model: Model, system: ModelSystem | SceneSystem, ground: Ground
     ) -> None:
-        """Give all of them a name of their own."""
         self._model = model
         self._bodies = system.bodies if isinstance(system, SceneSystem) else ()
         self._numbers = {body.name: k for k, body in enumerate(self._bodies)}

@@ -85,14 +85,9 @@ class _RefusedError(HumansError):
 
 
 class EntityServices:
-    """Serves names, states and sizes of entities; spawns and deletes them.
-
-    Args:
-        node: whose run it is.
-    """
+    """Serves names, states and sizes of entities; spawns and deletes them."""
 
     def __init__(self, node: Dynamics) -> None:
-        """Begin to serve."""
         self._node = node
         self._serve(GetEntities, "get_entities", self._get_entities)
         self._serve(GetEntitiesStates, "get_entities_states", self._get_states)

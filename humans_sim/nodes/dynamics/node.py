@@ -112,7 +112,6 @@ class Dynamics(ModelNode):
     """Integrates a model from sampling time to sampling time."""
 
     def __init__(self, name: str = "dynamics", **options: Any) -> None:
-        """Declare everything, and begin at the start posture."""
         super().__init__(name, **options)
         parameters = Parameters(self)
         self._settings = DynamicsSettings.declare(parameters, self.model)
@@ -425,13 +424,7 @@ class Dynamics(ModelNode):
     def change_scene(
         self, settings: DynamicsSettings, q: np.ndarray, v: np.ndarray
     ) -> None:
-        """Go on with other bodies; the old ones stand where that fails.
-
-        Args:
-            settings: with the bodies.
-            q: configuration of all of them.
-            v: velocity.
-        """
+        """Go on with other bodies; the old ones stand where that fails."""
         simulation = settings.simulation(self.model)
         run = simulation.start(q, v, self._run.t)
         if self._commands.heard:

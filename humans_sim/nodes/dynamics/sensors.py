@@ -61,10 +61,7 @@ class Readings(NamedTuple):
     """Readings of the sensors at one state.
 
     Attributes:
-        imu: of the inertial unit.
         attitude: of its frame, quaternion (x, y, z, w); without error.
-        joints: of the encoders.
-        feet: of each sole.
     """
 
     imu: ImuReading
@@ -77,14 +74,7 @@ class NodeSensors:
     """An inertial unit, encoders and feet, read at each state.
 
     Args:
-        imu: the unit.
-        encoders: of all joints.
         feet: one for each sole of the model, in its order.
-
-    Attributes:
-        imu: the same.
-        encoders: the same.
-        feet: the same.
     """
 
     _model: Model
@@ -92,7 +82,6 @@ class NodeSensors:
     def __init__(
         self, imu: Imu, encoders: JointEncoders, feet: Sequence[FootSensor]
     ) -> None:
-        """Not attached yet."""
         self.imu, self.encoders, self.feet = imu, encoders, tuple(feet)
 
     @classmethod
@@ -150,12 +139,7 @@ class NodeSensors:
             sensor.start()
 
     def read(self, run: Stepper, loads: Sequence[SoleLoad]) -> Readings:
-        """Measure.
-
-        Args:
-            run: at the state.
-            loads: on the soles there.
-        """
+        """Measure."""
         state = run.control_state()
         return Readings(
             self.imu.measure(run.t, state),

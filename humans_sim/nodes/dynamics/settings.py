@@ -55,13 +55,9 @@ class DynamicsSettings:
         timeout: wall time to wait for a command [s], infinite for ever.
         paused: whether it begins paused.
         servos: whether commands are positions for servos, not torques.
-        world: frame of the ground truth.
         tf: whether the transform from world to base_link is published.
-        posture: at the start.
         height: above standing at the start [m].
         slope: of the floor [rad].
-        ground: the scene.
-        servo: numbers of the servos.
         armature: inertia of drives on every joint, without servos [kg m^2].
         unlocked: joints that move, although all are locked.
         walking: file of the walk whose posture is ``walk``; None: the model's own.
@@ -73,7 +69,6 @@ class DynamicsSettings:
         trajectories: what of them servos follow; None: none are served.
         record: file that a run is written to, None for none.
         record_samples: how many of its newest samples are kept.
-        options: further options of the simulation.
     """
 
     lockstep: bool

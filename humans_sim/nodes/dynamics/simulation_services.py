@@ -87,12 +87,10 @@ class SimulationServices:
     """Serves state, reset and steps of a run.
 
     Args:
-        node: whose run it is.
         remove_spawned: takes spawned bodies out of the scene.
     """
 
     def __init__(self, node: Dynamics, remove_spawned: Callable[[], None]) -> None:
-        """Begin to serve."""
         self._node, self._remove_spawned = node, remove_spawned
         self._stopped = False
         serve = node.create_service

@@ -82,16 +82,12 @@ class DynamicsTopics:
     """Publishes states and events.
 
     Args:
-        node: whose topics they are.
-        world: frame of the ground truth.
         tf: whether the transform from world to base_link is published.
-        sensors: whose readings are published.
     """
 
     def __init__(
         self, node: ModelNode, world: str, tf: bool, sensors: NodeSensors
     ) -> None:
-        """Make the topics."""
         self._imu_frame, self._variances = sensors.imu.frame, sensors.covariances()
         self._model, self._world = node.model, world
         make = node.create_publisher
@@ -163,16 +159,12 @@ class GroundTopics:
     """Publishes the heights of a ground.
 
     Args:
-        node: whose topics they are.
-        world: frame of the ground truth.
-        ground: what gives way.
         period: between two messages [s].
     """
 
     def __init__(
         self, node: Node, world: str, ground: DeformableGround, period: float
     ) -> None:
-        """Make the topics."""
         self._world, self._ground = world, ground
         self._period, self._next = round(1e9 * period), 0
         make = node.create_publisher
@@ -210,11 +202,7 @@ class SceneTopics:
     """Publishes free bodies as frames and markers, boxes and terrain of the ground.
 
     Args:
-        node: whose topics they are.
-        world: frame of the ground truth.
         tf: whether transforms from world to the bodies are published.
-        bodies: free ones.
-        ground: what does not move.
     """
 
     def __init__(
@@ -225,7 +213,6 @@ class SceneTopics:
         bodies: Sequence[SceneBody],
         ground: Ground,
     ) -> None:
-        """Make the topics."""
         self._world = world
         make = node.create_publisher
         self._markers = make(MarkerArray, "scene", _SCENE_DEPTH)

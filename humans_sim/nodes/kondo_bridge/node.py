@@ -189,7 +189,6 @@ class KondoBridge(LifecycleModelNode):
     blocks = True
 
     def __init__(self, name: str = "kondo_bridge", **options: Any) -> None:
-        """Declare everything; nothing is opened yet."""
         super().__init__(name, **options)
         self._settings = BridgeSettings.declare(Parameters(self))
         self._robot: KondoRobot | None = None

@@ -23,8 +23,6 @@ class BridgeSettings:
     """Parameters of the node.
 
     Attributes:
-        robot: how it is driven.
-        port: of its boards.
         fake: emulated boards take the place of the port.
         command_timeout: no command for so long: it holds [s].
         free_timeout: it has held for so long: it is freed [s].
@@ -33,13 +31,9 @@ class BridgeSettings:
         oldest_command: age of a joint_commands at most [s].
         clock_tolerance: how far its stamp may be in the future [s].
         least_voltage: of battery_state, below it the robot stops; 0: any [V].
-        on_deactivate: hold or free.
-        on_shutdown: hold or free.
         read_back_rate: how often the servos are asked where they are, 0: never [Hz].
         publish_rate: of joint_states and of the set points of courses [Hz].
         autostart: the node configures and activates itself.
-        frame: of joint_states.
-        trajectories: what of them is taken.
         folder: where files of requests are.
     """
 

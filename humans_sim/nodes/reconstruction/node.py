@@ -67,10 +67,6 @@ from humans_sim.observation.posture.verdict import FAILED
 class ReconstructionDiagnostics(Diagnostics):
     """Counts frames and what goes wrong.
 
-    Args:
-        node: it reconstructs.
-        model: name of what it reconstructs.
-
     Attributes:
         heard_at: when the last frame came, wall time [s].
     """
@@ -160,13 +156,10 @@ class FileGoals:
     """Serves the action; one goal at a time, in a thread beside that of the node.
 
     Args:
-        node: whose action it is.
         job: makes a job of a goal, or raises.
-        frame: of the residuals.
     """
 
     def __init__(self, node: Node, job: Callable[[Any], FileJob], frame: str) -> None:
-        """Begin to serve."""
         self._job, self._frame = job, frame
         self._worker: FileWorker | None = None
         self._handle: Any = None
@@ -287,7 +280,6 @@ class Reconstruction(ModelNode):
     usual_model = "human36"
 
     def __init__(self, name: str = "reconstruction", **options: Any) -> None:
-        """Declare everything; the first frame begins."""
         super().__init__(name, **options)
         given = Parameters(self)
         chosen = given.text(

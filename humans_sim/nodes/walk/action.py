@@ -75,7 +75,6 @@ class WalkGoals:
     """Serves the action; one goal at a time.
 
     Args:
-        node: whose action it is.
         begin: called with steps and velocity (6,); begins the walk, or raises.
         stop: called when the goal is cancelled.
         settling: time to stand at the end until the walk is over [s]; more, up to a
@@ -91,7 +90,6 @@ class WalkGoals:
         settling: float,
         calm: float,
     ) -> None:
-        """Begin to serve."""
         self._begin, self._stop = begin, stop
         self._settling, self._calm = settling, calm
         self._goal: _Goal | None = None

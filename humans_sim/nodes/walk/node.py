@@ -99,7 +99,6 @@ class Walk(ModelNode):
     """Answers each state with the angles that the servos shall have next."""
 
     def __init__(self, name: str = "walk", **options: Any) -> None:
-        """Declare everything; the walk begins with the first state."""
         super().__init__(name, **options)
         self._settings = WalkNodeSettings.declare(Parameters(self), self.model)
         walking = self._settings.walking

@@ -37,7 +37,6 @@ class WalkTick(NamedTuple):
     Attributes:
         stamp: when [ns].
         t: when [s].
-        command: what it gave.
         joints: angles [rad].
         speeds: of the joints [rad/s].
         spent: wall time of the tick [s].
@@ -74,7 +73,6 @@ class TickReports:
         expected: Callable[[], bool],
         report: Callable[[WalkTick, BaseSample | None], None],
     ) -> None:
-        """Nothing waits."""
         self._expected, self._report = expected, report
         self._waiting: deque[WalkTick] = deque()
         self._known: dict[int, BaseSample] = {}

@@ -22,7 +22,6 @@ class WalkNodeSettings:
     """Settings from the parameters.
 
     Attributes:
-        walking: how the model walks.
         period: time between two states [s].
         velocity: to walk with from the start on; None stands.
         stamped: whether ``cmd_vel`` has stamps.

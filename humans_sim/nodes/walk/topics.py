@@ -111,7 +111,6 @@ class WalkMarkers:
     """
 
     def __init__(self, soles: dict[Side, np.ndarray], size: float) -> None:
-        """Keep the shapes."""
         self._outlines = {
             side: np.column_stack([corners, np.full(len(corners), _OVER)])
             for side, corners in soles.items()
@@ -175,8 +174,6 @@ class StatusTopics:
     """Publishes ticks.
 
     Args:
-        node: whose topics they are.
-        walking: how it walks.
         drawing_period: between two drawings [s].
 
     Attributes:
@@ -186,7 +183,6 @@ class StatusTopics:
     def __init__(
         self, node: ModelNode, walking: WalkSettings, drawing_period: float
     ) -> None:
-        """Make the topics."""
         self._model, self._period = node.model, drawing_period
         self.placement = PlanPlacement(node.model, walking)
         corners = SolePair.of_model(node.model, walking).corners
@@ -246,12 +242,7 @@ class StatusTopics:
 
 
 class WalkDiagnostics(Diagnostics):
-    """Counts ticks and starts, and what goes wrong.
-
-    Args:
-        node: it walks.
-        model: name of what walks.
-    """
+    """Counts ticks and starts, and what goes wrong."""
 
     def __init__(self, node: Node, model: str) -> None:
         super().__init__(node, "walk", model)
