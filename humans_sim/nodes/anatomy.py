@@ -25,7 +25,6 @@ import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import TransformStamped
 from humans_msgs.msg import ContactPoint, ContactStates
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -53,7 +52,7 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     transform,
 )
-from humans_sim.nodes.common.diagnostics import Diagnostics
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ProcessNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.services import Reply, create_deferred_service
@@ -263,8 +262,6 @@ class BallModelService:
 
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 
 
 @dataclass(frozen=True)
@@ -305,8 +302,7 @@ class Anatomy(ProcessNode):
         self._row, self._paused = 0, False
         self._worker = MotionWorker(setup, file)
         self.create_timer(period, self._tick)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
         self.get_logger().info(f"{setup.motion.kind} of '{setup.bones}'")
 
     def _setup(self, given: Parameters) -> WristSetup:

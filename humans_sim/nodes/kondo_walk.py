@@ -19,7 +19,6 @@ from typing import Any
 from geometry_msgs.msg import Twist, TwistStamped
 from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
@@ -41,6 +40,7 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     velocity_of,
 )
+from humans_sim.nodes.common.diagnostics import BEAT
 from humans_sim.nodes.common.model_node import ModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import walk_settings
@@ -48,8 +48,6 @@ from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.topics import WalkDiagnostics
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _QUIET_BEATS = 5
 """Of diagnostics without joint_states, before it says so."""
 _SILENCE = 0.5
@@ -109,9 +107,8 @@ class KondoWalk(ModelNode):
             _CALM * settings.com_height,
         )
         self._period = period
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(period, self._tick, clock=steady)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(period, self._tick)
+        self.every(BEAT, self._diagnose)
 
     # -- what comes in ---------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from humans_msgs.srv import PlayMotion
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.actuation.servo_set import ServoSet
@@ -31,15 +30,12 @@ from humans_sim.nodes.common.conversions import (
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import Diagnostics
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 _RATES = (0.01, 100.0)
 _MOST_REPETITIONS = 1000
 
@@ -80,8 +76,7 @@ class MotionPlayer(ModelNode):
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self.create_service(PlayMotion, "play_motion", self._on_play)
         self.create_subscription(JointState, "joint_states", self._on_state, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _forget(self) -> None:
         self._player: Player | None = None
@@ -100,7 +95,7 @@ class MotionPlayer(ModelNode):
         self._heard_at = now
         if stamp < self._newest or self._sent is None:
             self._begin(stamp)
-        elif stamp == self._newest and now < self._answered_at + _REPEAT:
+        elif stamp == self._newest and now < self._answered_at + REPEAT:
             return
         sent = self._sent
         if sent is None or stamp > self._newest:
@@ -170,7 +165,7 @@ class MotionPlayer(ModelNode):
 
     def _diagnose(self) -> None:
         state = f"plays {self._name}" if self._name else "holds the joints"
-        if time.monotonic() > self._heard_at + _BEAT:
+        if time.monotonic() > self._heard_at + BEAT:
             state = "waiting for joint_states"
         warning = self._diagnostics.refused()
         values = {

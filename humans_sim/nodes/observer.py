@@ -16,7 +16,6 @@ import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -25,13 +24,12 @@ from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
     joint_values,
     joints_of,
-    nanoseconds_of,
+    load_of,
     odometry,
     time_of,
     transform,
-    vector_of,
 )
-from humans_sim.nodes.common.diagnostics import Diagnostics, gone
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
@@ -40,8 +38,6 @@ from humans_sim.observation import BaseEstimate, BaseObserver
 from humans_sim.observation.base.observer import USES
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _STATES = "joint_states"
 
 
@@ -72,11 +68,12 @@ class Observer(ModelNode):
         self._places_base, self._places_footprint = tf, foot
         self._tf = self.create_publisher(TFMessage, "/tf", _DEPTH)
         listen = self.create_subscription
-        for topic, sole in self._topics.items():
-            listen(WrenchStamped, topic, self._on_wrench(topic, sole), _DEPTH)
-        listen(JointState, _STATES, self._on_state, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        taker = self._diagnostics.taker
+        for topic in self._topics:
+            listen(WrenchStamped, topic, taker(topic, load_of, self._put), _DEPTH)
+        states = taker(_STATES, self._read_state, self._put)
+        listen(JointState, _STATES, states, _DEPTH)
+        self.every(BEAT, self._diagnose)
 
     def _declare_observer(self, given: Parameters) -> BaseObserver:
         posture = given.choice("posture", NEUTRAL, "it stands in at first", POSTURES)
@@ -94,36 +91,19 @@ class Observer(ModelNode):
             floor_height=floor[0] if floor else None,
         )
 
-    def _on_state(self, message: JointState) -> None:
-        try:
-            if not message.name:
-                raise ConfigurationError("no joint is named")
-            joints = joints_of(self.model, message, self._joints)
-            speeds = None
-            if len(message.velocity) and not self._step:
-                still = np.zeros_like(joints)
-                names, rates = message.name, message.velocity
-                speeds = joint_values(self.model, names, rates, still, "velocity")
-        except ConfigurationError as error:
-            self._diagnostics.refuse(_STATES, error)
-            return
+    def _read_state(self, message: JointState) -> Any:
+        if not message.name:
+            raise ConfigurationError("no joint is named")
+        joints, speeds = joints_of(self.model, message, self._joints), None
+        if len(message.velocity) and not self._step:
+            still = np.zeros_like(joints)
+            names, rates = message.name, message.velocity
+            speeds = joint_values(self.model, names, rates, still, "velocity")
         if self._step:
             # Encoders that round say nothing of speeds.
             joints = self._step * np.round(joints / self._step)
         self._joints, self._heard_at = joints, time.monotonic()
-        stamp = nanoseconds_of(message.header.stamp)
-        self._put(_STATES, stamp, (joints, speeds))
-
-    def _on_wrench(self, topic: str, sole: str) -> Any:
-        def take(message: WrenchStamped) -> None:
-            try:
-                force = vector_of(message.wrench.force)
-            except ConfigurationError as error:
-                self._diagnostics.refuse(topic, error)
-                return
-            self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
-
-        return take
+        return joints, speeds
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
@@ -165,7 +145,7 @@ class Observer(ModelNode):
             self._tf.publish(TFMessage(transforms=moved))
 
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._heard_at + _BEAT
+        silent = time.monotonic() > self._heard_at + BEAT
         base, state, warning = self._estimate, "waiting for joint_states", ""
         if base is not None and not silent:
             state = f"stands on {base.reference}"

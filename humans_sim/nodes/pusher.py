@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from humans_msgs.srv import Push
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ParameterError
@@ -23,12 +22,9 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import Diagnostics
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-
-_BEAT = 1.0
-"""Wall time between diagnostics, and between looks for the service [s]."""
 
 
 class Pusher(ModelNode):
@@ -57,8 +53,7 @@ class Pusher(ModelNode):
         self._diagnostics = Diagnostics(self, "pushes", self.model.name)
         self._service = self.create_client(Push, "push")
         self.create_subscription(JointState, "joint_states", self._on_state, 100)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _on_state(self, message: JointState) -> None:
         stamp = nanoseconds_of(message.header.stamp)

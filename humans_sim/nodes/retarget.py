@@ -13,20 +13,17 @@ import time
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.control.retargeting.upper_body import LiveRetargeting
 from humans_sim.core.errors import HumansError
 from humans_sim.models import load_model
 from humans_sim.nodes.common.conversions import joint_state, joints_of, nanoseconds_of
-from humans_sim.nodes.common.diagnostics import Diagnostics, gone
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _PERSON = "person/joint_states"
 _USUAL = 0.01
 """Time between two postures where stamps do not say [s]."""
@@ -56,8 +53,7 @@ class Retarget(ModelNode):
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self.create_subscription(JointState, "joint_states", self._on_robot, _DEPTH)
         self.create_subscription(JointState, _PERSON, self._on_person, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _on_robot(self, message: JointState) -> None:
         try:
@@ -96,7 +92,7 @@ class Retarget(ModelNode):
         return since
 
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._heard_at + _BEAT
+        silent = time.monotonic() > self._heard_at + BEAT
         state = "follows"
         if self._robot is None:
             state = "waiting for joint_states"

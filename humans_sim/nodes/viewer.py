@@ -41,7 +41,6 @@ from humans_msgs.srv import Push, Reset
 from nav_msgs.msg import OccupancyGrid, Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Image
 from simulation_interfaces.msg import SimulationState
 from simulation_interfaces.srv import SetSimulationState
@@ -269,21 +268,20 @@ class Viewer(StateListener):
         self._marker_layer = MarkerLayer(self._page.scene)
         self._body_layer = BodyLayer(self._page.scene)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
-        wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / rate, self._draw, clock=wall)
+        self.every(1.0 / rate, self._draw)
         self.get_logger().info(f"{self.model.name} is shown at {self._page.url}")
         if warning := warning_of(host):
             self.get_logger().warning(warning)
 
     def _make_topics(self) -> None:
         listen = self.create_subscription
-        listen(ContactStates, "ground_contacts", self._on_contacts, 10)
+        listen(ContactStates, "ground_contacts", self._keep("_contacts"), 10)
         listen(WalkStatus, "walk_status", self._on_walk, 10)
-        listen(MarkerArray, "footsteps", self._on_plan, 10)
-        listen(MarkerArray, "scene", self._on_scene, 10)
+        listen(MarkerArray, "footsteps", self._keep("_plan"), 10)
+        listen(MarkerArray, "scene", self._keep("_bodies"), 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
-        listen(Image, "ground/heights", self._on_heights, 2)
-        listen(OccupancyGrid, "ground/depth", self._on_ground_place, 2)
+        listen(Image, "ground/heights", self._keep("_heights"), 2)
+        listen(OccupancyGrid, "ground/depth", self._keep("_ground_place"), 2)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         if not self._commands:
             return
@@ -312,20 +310,9 @@ class Viewer(StateListener):
         super()._take_base(message)
         self._frame = message.header.frame_id
 
-    def _on_contacts(self, message: ContactStates) -> None:
-        self._contacts = message
-
-    def _on_plan(self, message: MarkerArray) -> None:
-        self._plan = message
-
-    def _on_scene(self, message: MarkerArray) -> None:
-        self._bodies = message
-
-    def _on_heights(self, message: Image) -> None:
-        self._heights = message
-
-    def _on_ground_place(self, message: OccupancyGrid) -> None:
-        self._ground_place = message
+    def _keep(self, name: str) -> Callable[[Any], None]:
+        """A callback that keeps the last message until it is drawn."""
+        return lambda message: setattr(self, name, message)
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers, self._markers_at = message, time.monotonic()

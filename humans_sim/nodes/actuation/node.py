@@ -25,7 +25,6 @@ import numpy as np
 from humans_msgs.msg import ActuatorState as ActuatorStateMessage
 from humans_msgs.msg import ActuatorStates, MuscleStates, Stimulation
 from humans_msgs.msg import MuscleState as MuscleStateMessage
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.actuation import ActuatorState, MuscleState
@@ -35,15 +34,15 @@ from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
 from humans_sim.nodes.actuation.settings import ActuationSettings
 from humans_sim.nodes.common.conversions import (
+    joint_motion,
     joint_state,
-    joint_values,
-    joints_of,
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import Diagnostics
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT
 
 _MUSCLE_FIELDS = (
     "name",
@@ -106,10 +105,6 @@ def muscle_states(stamp: Any, states: Iterable[MuscleState]) -> MuscleStates:
 
 _DEPTH = 100
 """Messages kept while the node is busy."""
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 _TROUBLES = ("late_commands", "refused_commands", "refused_states")
 _MOST = 1e6
 """Angles [rad] and speeds [rad/s] beyond this are no joint's."""
@@ -138,8 +133,7 @@ class Actuation(ModelNode):
         kinds = " and ".join(settings.kinds)
         self._diagnostics = Diagnostics(self, kinds, self.model.name)
         self._make_topics()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._beat, clock=steady)
+        self.every(BEAT, self._beat)
 
     def _try_out(self) -> None:
         angles = self.model.neutral()[7:]
@@ -184,12 +178,7 @@ class Actuation(ModelNode):
         self._answer()
 
     def _sample_of(self, message: JointState) -> JointSample:
-        if not message.name:
-            raise ConfigurationError("no joint is named")
-        angles = joints_of(self.model, message, self._joints)
-        speeds = joint_values(
-            self.model, message.name, message.velocity, self._speeds, "velocity"
-        )
+        angles, speeds = joint_motion(self.model, message, self._joints, self._speeds)
         if max(np.abs(angles).max(), np.abs(speeds).max()) > _MOST:
             raise ConfigurationError(f"an angle or a speed is beyond {_MOST:g}")
         return JointSample(_seconds(message.header.stamp), angles, speeds)
@@ -207,7 +196,7 @@ class Actuation(ModelNode):
         stamp, sample = self._open
         # Before its first command a simulation repeats its state, for who came late.
         now, again = time.monotonic(), sample.t == self._shown
-        if again and now < self._shown_at + _REPEAT:
+        if again and now < self._shown_at + REPEAT:
             return
         self._shown, self._shown_at = sample.t, now
         states = self._drives.states(muscles=True)
@@ -222,7 +211,7 @@ class Actuation(ModelNode):
             return
         self._open = None
         now, again = time.monotonic(), sample.t == self._answered
-        if again and now < self._answered_at + _REPEAT:
+        if again and now < self._answered_at + REPEAT:
             return
         self._answered, self._answered_at = sample.t, now
         names, torques = self.model.joint_names, self._drives.torques()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Pose, TransformStamped, Twist
+from geometry_msgs.msg import Point, Pose, TransformStamped, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import ColorRGBA, Header
@@ -111,6 +111,21 @@ def joints_of(model: Model, message: JointState, last: np.ndarray) -> np.ndarray
     return joint_values(model, message.name, message.position, last, "position")
 
 
+def joint_motion(
+    model: Model, message: JointState, joints: np.ndarray, speeds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Angles and speeds of a message; what it leaves out stays as it was.
+
+    Raises:
+        ConfigurationError: as :func:`joint_values`, or no joint is named.
+    """
+    names = message.name
+    if not names:
+        raise ConfigurationError("no joint is named")
+    angles = joints_of(model, message, joints)
+    return angles, joint_values(model, names, message.velocity, speeds, "velocity")
+
+
 def base_of(pose: Pose) -> np.ndarray:
     """Base position and quaternion (7,) of a pose.
 
@@ -149,6 +164,24 @@ def velocity_of(twist: Twist) -> np.ndarray:
         ConfigurationError: not finite.
     """
     return np.concatenate([vector_of(twist.linear), vector_of(twist.angular)])
+
+
+def base_motion(message: Odometry) -> tuple[np.ndarray, np.ndarray]:
+    """Pose (7,) and velocity (6,) of the base.
+
+    Raises:
+        ConfigurationError: as :func:`base_of` and :func:`velocity_of`.
+    """
+    return base_of(message.pose.pose), velocity_of(message.twist.twist)
+
+
+def load_of(message: WrenchStamped) -> float:
+    """Force along the z axis of a wrench [N].
+
+    Raises:
+        ConfigurationError: not finite.
+    """
+    return float(vector_of(message.wrench.force)[2])
 
 
 def vector_of(message: Any) -> np.ndarray:

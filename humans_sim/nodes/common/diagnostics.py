@@ -4,11 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.nodes.common.conversions import nanoseconds_of
+
+BEAT = 1.0
+"""Wall time between two messages [s]."""
 REFUSED = "refused_messages"
 
 
@@ -34,6 +40,30 @@ class Diagnostics:
         self.counts[count] += 1
         self.last_refusal = f"{topic}: {error}"
         warn_refused(self._node, topic, error)
+
+    def taker(
+        self,
+        topic: str,
+        read: Callable[[Any], Any],
+        take: Callable[[str, int, Any], None],
+    ) -> Callable[[Any], None]:
+        """A callback that hands on what messages say, and refuses the others.
+
+        Args:
+            topic: of the messages.
+            read: gives what a message says, or raises a ConfigurationError.
+            take: called with the topic, the stamp [ns] and what the message says.
+        """
+
+        def callback(message: Any) -> None:
+            try:
+                value = read(message)
+            except ConfigurationError as error:
+                self.refuse(topic, error)
+                return
+            take(topic, nanoseconds_of(message.header.stamp), value)
+
+        return callback
 
     def new(self, *names: str) -> int:
         """How much counts have grown since the last message, together."""

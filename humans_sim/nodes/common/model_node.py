@@ -145,6 +145,13 @@ class ProcessNode(Node):
                 response.result = refusal
             return response
 
+    def every(
+        self, seconds: float, callback: Callable[[], None], **options: Any
+    ) -> Any:
+        """A timer of rclpy's by the wall clock, whatever clock the node lives on."""
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        return self.create_timer(seconds, callback, clock=steady, **options)
+
     def make_safe(self) -> None:
         """Stop what moves: called first at the end, while callbacks may still run."""
 
@@ -242,14 +249,13 @@ class LifecycleModelNode(LifecycleNodeMixin, ModelNode):
 
     def start_by_itself(self) -> None:
         """Configure and activate, again and again until it works once."""
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._starts = self.create_timer(_AGAIN, self._start, clock=steady)
-        # At once, but in the thread of the node.
-        self._first = self.create_timer(0.01, self._start_first, clock=steady)
+        self._starts = self.every(_AGAIN, self._start)
 
-    def _start_first(self) -> None:
-        self._first.cancel()
-        self._start()
+        def start_first() -> None:
+            first.cancel()
+            self._start()
+
+        first = self.every(0.01, start_first)  # at once, but in the node's thread
 
     def _start(self) -> None:
         if self.stage == "unconfigured":
@@ -309,9 +315,9 @@ class Alarm:
         node: in whose thread the function is called.
     """
 
-    def __init__(self, node: Node, callback: Callable[[], None], clock: Clock) -> None:
+    def __init__(self, node: ProcessNode, callback: Callable[[], None]) -> None:
         self._node, self._callback = node, callback
-        self._timer = node.create_timer(1.0, self._ring, clock=clock, autostart=False)
+        self._timer = node.every(1.0, self._ring, autostart=False)
         self._due = self._posted = False
         self._error: Exception | None = None
 

@@ -101,6 +101,27 @@ class PatientServer(ActionServer):
         if execute_callback is not None:
             super().notify_execute(goal_handle, execute_callback)
 
+    def finish(self, handle: Any, result: Any, done: bool, cancelled: bool) -> None:
+        """End a goal.
+
+        Args:
+            handle: of the goal.
+            result: of the action.
+            done: whether the goal was reached.
+            cancelled: where it was not: whether it was cancelled, else it is aborted.
+        """
+
+        def end(_: Any) -> Any:
+            if done:
+                handle.succeed()
+            elif cancelled:
+                handle.canceled()
+            else:
+                handle.abort()
+            return result
+
+        self.notify_execute(handle, end)
+
 
 _PATIENCE = 3.0
 """Wall time after which an answer is given up [s]."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+REPEAT = 0.5
+"""Wall time within which a state that comes again is not answered again [s]."""
 DEPTH = 32
 """Stamps that may be incomplete at once."""
 

@@ -306,13 +306,5 @@ class TrajectoryGoals:
     def _give(self, handle: Any, verdict: Verdict, cancelled: bool) -> None:
         result = Result(error_code=int(verdict.code), error_string=verdict.reason)
 
-        def finish(_: Any) -> Any:
-            if cancelled:
-                handle.canceled()
-            elif verdict.code is GoalCode.SUCCESSFUL:
-                handle.succeed()
-            else:
-                handle.abort()
-            return result
-
-        self._server.notify_execute(handle, finish)
+        done = verdict.code is GoalCode.SUCCESSFUL and not cancelled
+        self._server.finish(handle, result, done, cancelled)

@@ -30,7 +30,6 @@ from typing import Any, Protocol
 import numpy as np
 import pinocchio as pin
 from humans_msgs.msg import SimulationEvent
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError, HumansError
@@ -40,7 +39,7 @@ from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.nodes.common.diagnostics import Diagnostics
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import Alarm, ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
@@ -98,8 +97,6 @@ def make_trajectories(
     return SimulatedTrajectories(node, commands, settings, refuse, wake)
 
 
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _REFUSED = "refused_commands"
@@ -149,12 +146,11 @@ class Dynamics(ModelNode):
         used = dissipation_text(scene_record(self._run.system))
         if used:
             self.get_logger().info(used)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._alarm = Alarm(self, self._go, steady)
+        self._alarm = Alarm(self, self._go)
         self._make_topics()
-        self.create_timer(_BEAT, self._beat, clock=steady)
+        self.every(BEAT, self._beat)
         # Time runs from the first callback on: other nodes may take long to make.
-        self._starter = self.create_timer(0.0, self._start, clock=steady)
+        self._starter = self.every(0.0, self._start)
 
     def _make_topics(self) -> None:
         settings, commands = self._settings, self._commands

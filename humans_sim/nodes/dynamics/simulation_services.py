@@ -13,7 +13,6 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rclpy.clock import Clock, ClockType
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import Result, SimulationState, SimulatorFeatures
 from simulation_interfaces.srv import (
@@ -103,8 +102,7 @@ class SimulationServices:
             node, SimulateSteps, "simulate_steps", self._on_goal
         )
         self._goal: Any = None
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(_LOOK, self._look, clock=self._steady)
+        node.every(_LOOK, self._look)
 
     @property
     def _state(self) -> int:
@@ -145,7 +143,7 @@ class SimulationServices:
         if wanted == self._state:
             return answer.ALREADY_IN_TARGET_STATE, "it is in this state already"
         if wanted == SimulationState.STATE_QUITTING:
-            self._node.create_timer(_SOON, _end_process, clock=self._steady)
+            self._node.every(_SOON, _end_process)
         elif wanted == SimulationState.STATE_STOPPED:
             played = not self._node.paused
             self._node.let_run(False)
@@ -235,17 +233,8 @@ class SimulationServices:
         if self._goal is handle:
             self._goal = None
         code = Result.RESULT_OPERATION_FAILED if problem else OK
-
-        def finish(_: Any) -> SimulateSteps.Result:
-            if not problem:
-                handle.succeed()
-            elif handle.is_cancel_requested:
-                handle.canceled()
-            else:
-                handle.abort()
-            return SimulateSteps.Result(result=result(code, problem))
-
-        self._server.notify_execute(handle, finish)
+        answer = SimulateSteps.Result(result=result(code, problem))
+        self._server.finish(handle, answer, not problem, handle.is_cancel_requested)
 
     def _look(self) -> None:
         """Make no more steps where the goal is cancelled."""

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from humans_msgs.srv import PlayMotion
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -46,7 +45,7 @@ from humans_sim.nodes.common.conversions import (
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import REFUSED, Diagnostics
+from humans_sim.nodes.common.diagnostics import BEAT, REFUSED, Diagnostics
 from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
@@ -172,8 +171,6 @@ def _figures(health: Health) -> dict[str, str]:
 
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
 """So many periods of reading old, a reading is no more published [-]."""
@@ -233,12 +230,11 @@ class KondoBridge(LifecycleModelNode):
         self.create_service(PlayMotion, "play_motion", self._on_play)
 
     def _make_timers(self) -> None:
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
         rate = self._settings.read_back_rate
         if rate:
-            self.create_timer(1.0 / rate, self._ask_servos, clock=steady)
-        self.create_timer(1.0 / self._settings.publish_rate, self._tick, clock=steady)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+            self.every(1.0 / rate, self._ask_servos)
+        self.every(1.0 / self._settings.publish_rate, self._tick)
+        self.every(BEAT, self._diagnose)
 
     # -- life cycle ------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ import pinocchio as pin
 from humans_msgs.action import Reconstruct
 from humans_msgs.msg import MarkerFrame, ReconstructionQuality
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -38,14 +37,14 @@ from humans_sim.nodes.common.conversions import (
     odometry,
     transform,
 )
-from humans_sim.nodes.common.diagnostics import Diagnostics, gone
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.marker_messages import (
     JointSpread,
     marker_drawings,
     markers_of,
     quality_message,
 )
-from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.model_node import ModelNode, ProcessNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.services import PatientServer
 from humans_sim.nodes.reconstruction.job import (
@@ -159,14 +158,15 @@ class FileGoals:
         job: makes a job of a goal, or raises.
     """
 
-    def __init__(self, node: Node, job: Callable[[Any], FileJob], frame: str) -> None:
+    def __init__(
+        self, node: ProcessNode, job: Callable[[Any], FileJob], frame: str
+    ) -> None:
         self._job, self._frame = job, frame
         self._worker: FileWorker | None = None
         self._handle: Any = None
         self._reported: Done | None = None
         self._server = PatientServer(node, Reconstruct, "reconstruct", self._on_goal)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(_LOOK, self._look, clock=steady)
+        node.every(_LOOK, self._look)
 
     @property
     def state(self) -> str:
@@ -190,7 +190,8 @@ class FileGoals:
             job = self._job(handle.request)
             job.check()
         except HumansError as error:
-            self._give(handle, Result(success=False, message=str(error)))
+            result = Result(success=False, message=str(error))
+            self._server.finish(handle, result, False, False)
             return
         self._handle, self._reported = handle, None
         self._worker = FileWorker(job)
@@ -237,19 +238,9 @@ class FileGoals:
             result = _result(worker.result)
             result.output_files = [str(path) for path in worker.files]
         result.duration = duration_of(worker.seconds)
-        self._give(handle, result, isinstance(worker.error, CancelledError))
-
-    def _give(self, handle: Any, result: Any, cancelled: bool = False) -> None:
-        def finish(_: Any) -> Any:
-            if result.success:
-                handle.succeed()
-            elif cancelled and handle.is_cancel_requested:
-                handle.canceled()
-            else:
-                handle.abort()
-            return result
-
-        self._server.notify_execute(handle, finish)
+        cancelled = isinstance(worker.error, CancelledError)
+        cancelled = cancelled and handle.is_cancel_requested
+        self._server.finish(handle, result, result.success, cancelled)
 
 
 def _result(reconstruction: ReconstructionResult) -> Any:
@@ -269,8 +260,6 @@ def _result(reconstruction: ReconstructionResult) -> Any:
 _DEPTH = 100
 _WAITING = 10
 """Frames that may wait: where the machine is too slow older ones are missed."""
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _WORLD, _MARKERS = "world", "markers"
 
 
@@ -334,8 +323,7 @@ class Reconstruction(ModelNode):
         self._drawings = make(MarkerArray, "reconstruction_markers", 10)
         self._files = FileGoals(self, self._job, _WORLD)
         self.create_subscription(MarkerFrame, _MARKERS, self._on_markers, _WAITING)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _on_markers(self, message: MarkerFrame) -> None:
         begun = time.perf_counter()
@@ -432,7 +420,7 @@ class Reconstruction(ModelNode):
         )
 
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._diagnostics.heard_at + _BEAT
+        silent = time.monotonic() > self._diagnostics.heard_at + BEAT
         state = "waiting for markers" if silent else "reconstructs"
         live, note = self._live, self._live.note
         if silent and self._diagnostics.counts["frames"]:

@@ -171,16 +171,10 @@ class WalkGoals:
         self._goal = _Goal(handle, self._now, self._place)
 
     def _give(self, handle: Any, result: Any) -> None:
-        def finish(_: Any) -> Any:
-            if result.outcome == Result.DONE:
-                handle.succeed()
-            elif result.outcome == Result.CANCELLED:
-                handle.canceled()
-            else:
-                handle.abort()
-            return result
-
-        self._server.notify_execute(handle, finish)
+        done, cancelled = Result.DONE, Result.CANCELLED
+        self._server.finish(
+            handle, result, result.outcome == done, result.outcome == cancelled
+        )
 
 
 _DEPTH = 100

@@ -25,7 +25,6 @@ import pinocchio as pin
 from geometry_msgs.msg import Twist, TwistStamped, WrenchStamped
 from humans_msgs.action import Walk as WalkAction
 from nav_msgs.msg import Odometry, Path
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
 
 from humans_sim.control.walking import (
@@ -39,7 +38,7 @@ from humans_sim.control.walking.com_estimator import Approach
 from humans_sim.control.walking.listed_footsteps import path_footsteps
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
-    base_of,
+    base_motion,
     joint_state,
     joint_values,
     joints_of,
@@ -52,7 +51,7 @@ from humans_sim.nodes.common.conversions import (
 from humans_sim.nodes.common.diagnostics import gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT, StampSynchronizer
 from humans_sim.nodes.walk.action import Rising, WalkGoals, begin_steps
 from humans_sim.nodes.walk.reports import BaseSample, TickReports, WalkTick
 from humans_sim.nodes.walk.settings import WalkNodeSettings
@@ -83,12 +82,20 @@ def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
     return np.array([back.act(point)[:2] for point in points])
 
 
+def _attitude(message: Imu) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and angular velocity (3,) [rad/s]."""
+    return rotation_of(message.orientation), vector_of(message.angular_velocity)
+
+
+def _sole_wrench(message: WrenchStamped) -> SoleWrench:
+    wrench = message.wrench
+    return SoleWrench(vector_of(wrench.force), vector_of(wrench.torque))
+
+
 _DEPTH = 100
 """Messages kept while the node is busy."""
 _BEAT, _BEATS = 0.1, 10
 """Wall time between two looks at the sensors [s]; as many of them to diagnostics."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 _CALM = 0.05
 """Speed of a centre of mass that stands, relative to its height [1/s]."""
 _STATES, _IMU = "joint_states", "imu"
@@ -125,8 +132,7 @@ class Walk(ModelNode):
             walking.shift_duration,
             _CALM * walking.com_height,
         )
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._beat, clock=steady)
+        self.every(_BEAT, self._beat)
 
     def _make_topics(self) -> None:
         make = self.create_publisher
@@ -139,9 +145,10 @@ class Walk(ModelNode):
         listen(kind, "cmd_vel", self._on_velocity, 10)
         listen(Path, "path", self._on_path, 1)
         listen(Odometry, self._settings.odometry_topic, self._on_odometry, _DEPTH)
-        listen(Imu, _IMU, self._on_imu, _DEPTH)
+        taker = self._diagnostics.taker
+        listen(Imu, _IMU, taker(_IMU, _attitude, self._put), _DEPTH)
         for topic in (self._left, self._right):
-            listen(WrenchStamped, topic, self._on_wrench(topic), _DEPTH)
+            listen(WrenchStamped, topic, taker(topic, _sole_wrench, self._put), _DEPTH)
         listen(JointState, _STATES, self._on_state, _DEPTH)
 
     def _forget(self) -> None:
@@ -176,32 +183,9 @@ class Walk(ModelNode):
         if self._blind and stamp > self._stamp:
             self._answer_blindly()
 
-    def _on_imu(self, message: Imu) -> None:
-        try:
-            attitude = rotation_of(message.orientation)
-            spin = vector_of(message.angular_velocity)
-        except ConfigurationError as error:
-            self._refuse(_IMU, error)
-            return
-        self._put(_IMU, nanoseconds_of(message.header.stamp), (attitude, spin))
-
-    def _on_wrench(self, topic: str) -> Any:
-        def take(message: WrenchStamped) -> None:
-            try:
-                force = vector_of(message.wrench.force)
-                moment = vector_of(message.wrench.torque)
-            except ConfigurationError as error:
-                self._refuse(topic, error)
-                return
-            stamp = nanoseconds_of(message.header.stamp)
-            self._put(topic, stamp, SoleWrench(force, moment))
-
-        return take
-
     def _on_odometry(self, message: Odometry) -> None:
         try:
-            base = base_of(message.pose.pose)
-            twist = velocity_of(message.twist.twist)
+            base, twist = base_motion(message)
         except ConfigurationError as error:
             self._refuse(self._settings.odometry_topic, error)
             return
@@ -240,7 +224,7 @@ class Walk(ModelNode):
         self._waits_since, now = math.inf, time.monotonic()
         if stamp > self._stamp:
             self._tick(stamp, sensors)
-        elif stamp < self._stamp or now < self._answered_at + _REPEAT:
+        elif stamp < self._stamp or now < self._answered_at + REPEAT:
             return
         self._answered_at = now
         assert self._sent is not None

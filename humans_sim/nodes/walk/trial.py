@@ -13,7 +13,6 @@ from typing import Any
 import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from rclpy.action import ActionClient
-from rclpy.clock import Clock, ClockType
 
 from humans_sim.applications.graphs import Graph
 from humans_sim.control.walking import Velocity
@@ -104,8 +103,7 @@ class WalkCaller(ProcessNode):
         self.result: Any = None
         self.problem = "the action walk did not answer"
         self._client = ActionClient(self, WalkAction, "walk")
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_RETRY, self._try, clock=steady)
+        self.every(_RETRY, self._try)
 
     def _try(self) -> None:
         if self._busy or not self._client.server_is_ready():
