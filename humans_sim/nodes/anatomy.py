@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -157,37 +156,6 @@ class MotionWorker:
         self.share = done / max(total, 1)
 
 
-class ModelWorker:
-    """Builds a ball model and calls back.
-
-    Args:
-        source: a mesh, or with a link a URDF.
-        spacing: edge of a voxel [m].
-        done: called in the thread, with the model or what went wrong.
-    """
-
-    def __init__(
-        self,
-        source: Path,
-        target: Path,
-        spacing: float,
-        link: str,
-        done: Callable[[BuiltModel | Exception], None],
-    ) -> None:
-
-        def work() -> None:
-            outcome: BuiltModel | Exception
-            try:
-                outcome = build_ball_model(source, spacing, link=link, reduced=True)
-                outcome.model.save(target)
-            except Exception as error:  # reported to whoever asked
-                outcome = error
-            done(outcome)
-
-        self.thread = threading.Thread(target=work, daemon=True)
-        self.thread.start()
-
-
 class BallModelService:
     """Answers ``~/make_ball_model``: of the files that ``ball_model.*`` name.
 
@@ -203,7 +171,6 @@ class BallModelService:
         self._spacing = given.changeable_number(
             "ball_model.spacing", 5e-4, "edge of a voxel [m]", self._space, *SPACING
         )
-        self._worker: ModelWorker | None = None
         self._reply: Reply | None = None
         self._outcome: BuiltModel | Exception | None = None
         self._target = Path()
@@ -233,13 +200,18 @@ class BallModelService:
         usual = f"{link}.npz" if link else str(Path(name).with_suffix(".npz"))
         self._target = self._folder.path(self._output() or usual)
         check_output_file(self._target, (".npz",))
-        self._outcome = None
-        self._worker = ModelWorker(
-            source, self._target, self._spacing, link, self._finished
-        )
+        self._outcome, spacing, target = None, self._spacing, self._target
 
-    def _finished(self, outcome: BuiltModel | Exception) -> None:
-        self._outcome = outcome
+        def work() -> None:
+            outcome: BuiltModel | Exception
+            try:
+                outcome = build_ball_model(source, spacing, link=link, reduced=True)
+                outcome.model.save(target)
+            except Exception as error:  # reported to whoever asked
+                outcome = error
+            self._outcome = outcome
+
+        threading.Thread(target=work, daemon=True).start()
 
     def answer(self) -> None:
         """Answer whoever asked, once the model is there; the node calls it."""

@@ -353,7 +353,10 @@ class Viewer(StateListener):
         panel = self._page.panel
         if isinstance(panel, RobotPanel):
             panel.release_silent()
-            self._repeat(panel.led)
+            # Say again how a robot is led: one that no longer hears it can stop.
+            again = time.monotonic() > self._sent_at + _REPEAT_PERIOD
+            if panel.led is not None and again:
+                self._send_velocity(panel.led)
         if panel is not None and self._walk is not None and not panel.walking:
             panel.show_walk()
             if isinstance(panel, Panel):
@@ -497,17 +500,18 @@ class Viewer(StateListener):
 
     def _actions(self) -> Actions:
         later = self._later
+
+        def get_up() -> None:
+            self._requests.call(_GET_UP, Trigger.Request())
+
         return Actions(
             pause=later(self._pause),
             reset=later(lambda: self._requests.call(_RESET, Reset.Request())),
             push=later(self._push),
             speed=later(self._set_speed),
             walk=later(self._walk_with),
-            get_up=later(self._get_up) if can_get_up(self.model) else None,
+            get_up=later(get_up) if can_get_up(self.model) else None,
         )
-
-    def _get_up(self) -> None:
-        self._requests.call(_GET_UP, Trigger.Request())
 
     def _pause(self, paused: bool) -> None:
         def done() -> None:
@@ -550,11 +554,6 @@ class Viewer(StateListener):
     def _walk_with(self, velocity: Velocity) -> None:
         self._velocity = velocity
         self._send_velocity(velocity)
-
-    def _repeat(self, velocity: Velocity | None) -> None:
-        """Say again how a robot is led: one that no longer hears it can stop."""
-        if velocity is not None and time.monotonic() > self._sent_at + _REPEAT_PERIOD:
-            self._send_velocity(velocity)
 
     def _send_velocity(self, velocity: Velocity) -> None:
         self._sent_at = time.monotonic()

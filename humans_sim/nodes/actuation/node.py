@@ -121,10 +121,14 @@ class Actuation(ModelNode):
         self._muscles = [group for group in groups if not group.field]
         self._joint_groups = [group for group in groups if group.field]
         # First a trial: it may have to compile, and states should be answered at once.
-        self._try_out()
-        self._gap = groups[0].sampled.longest_gap
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
+        for group in groups:
+            trial = SampledActuation(group.actuation)
+            trial.begin(JointSample(0.0, self._joints, self._speeds))
+            trial.advance(JointSample(1e-3, self._joints, self._speeds))
+            group.actuation.states(*trial.state())
+        self._gap = groups[0].sampled.longest_gap
         self._early: deque[Any] = deque(maxlen=_DEPTH)
         self._open: tuple[Any, JointSample] | None = None
         self._answered = self._answered_at = -math.inf
@@ -134,15 +138,6 @@ class Actuation(ModelNode):
         self._diagnostics = Diagnostics(self, kinds, self.model.name)
         self._make_topics()
         self.every(BEAT, self._beat)
-
-    def _try_out(self) -> None:
-        angles = self.model.neutral()[7:]
-        for group in self._drives.groups:
-            trial = SampledActuation(group.actuation)
-            for t in (0.0, 1e-3):
-                sample = JointSample(t, angles, np.zeros_like(angles))
-                (trial.advance if t else trial.begin)(sample)
-            group.actuation.states(*trial.state())
 
     def _make_topics(self) -> None:
         make, listen = self.create_publisher, self.create_subscription

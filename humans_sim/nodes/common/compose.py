@@ -70,15 +70,12 @@ class FlowCheck(ProcessNode):
                 qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
             # Raw: what is only counted need not be unpacked.
             self.create_subscription(
-                message_class(kind), topic, self._counter(topic), qos, raw=True
+                message_class(kind), topic, partial(self._count, topic), qos, raw=True
             )
 
-    def _counter(self, topic: str) -> Any:
-        def count(_: Any) -> None:
-            with self._lock:
-                self._seen[topic].add(time.monotonic())
-
-        return count
+    def _count(self, topic: str, _: Any) -> None:
+        with self._lock:
+            self._seen[topic].add(time.monotonic())
 
     def flows(self) -> list[Flow]:
         """Counts so far."""

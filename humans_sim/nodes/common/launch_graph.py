@@ -231,7 +231,16 @@ def describe(
     def start(context: LaunchContext) -> list[Action]:
         given = {name: _value(context, name) for name in defaults}
         _check(given)
-        first: list[Action] = [_rviz(given)] if given["rviz"] else []
+        first: list[Action] = []
+        if given["rviz"]:
+            first.append(
+                Node(
+                    package="rviz2",
+                    executable="rviz2",
+                    arguments=["-d", given["rviz_config"]],
+                    parameters=[{"use_sim_time": given["use_sim_time"]}],
+                )
+            )
         if given.get("ros2_control"):
             first += control_actions(given)
         return first + _nodes(chosen, given)
@@ -283,16 +292,13 @@ def _check(given: dict[str, Any]) -> None:
         ("ros2_control", "controller_manager"),
     ):
         if given.get(argument):
-            _find_package(argument, package)
-
-
-def _find_package(argument: str, package: str) -> None:
-    try:
-        get_package_prefix(package)
-    except PackageNotFoundError:
-        raise ParameterError(
-            f"{argument}:=true needs the package {package}, which is not installed"
-        ) from None
+            try:
+                get_package_prefix(package)
+            except PackageNotFoundError:
+                raise ParameterError(
+                    f"{argument}:=true needs the package {package}, which is not "
+                    "installed"
+                ) from None
 
 
 def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
@@ -335,12 +341,3 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             )
         )
     return nodes
-
-
-def _rviz(given: dict[str, Any]) -> Node:
-    return Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", given["rviz_config"]],
-        parameters=[{"use_sim_time": given["use_sim_time"]}],
-    )

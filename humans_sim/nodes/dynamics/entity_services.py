@@ -246,22 +246,18 @@ class EntityServices:
         if getattr(request, "set_pose", True):
             pose = self._pose_of(state.header, state.pose, _INVALID_POSE)
         if getattr(request, "set_twist", True):
-            velocity = self._velocity_of(state)
+            velocity, frame = velocity_of(state.twist), state.header.frame_id
+            world = self._node.settings.world
+            # Rest is rest in any frame.
+            if velocity.any() and frame not in ("", world):
+                raise ConfigurationError(
+                    f"velocities are taken in {world}, not in '{frame[:80]}'"
+                )
         q, v = entities.placed(request.entity, run.q, run.v, pose, velocity)
         try:
             self._node.place(q, v)
         except ConfigurationError as error:
             raise _RefusedError(_INVALID_POSE, str(error)) from error
-
-    def _velocity_of(self, state: EntityState) -> np.ndarray:
-        """Linear and angular velocity in the world (6,); rest is rest in any frame."""
-        velocity, frame = velocity_of(state.twist), state.header.frame_id
-        if velocity.any() and frame not in ("", self._node.settings.world):
-            raise ConfigurationError(
-                f"velocities are taken in {self._node.settings.world}, not in "
-                f"'{frame[:80]}'"
-            )
-        return velocity
 
     def _pose_of(self, header: Any, given: Pose, code: int) -> np.ndarray:
         """Place and quaternion in the world of a pose in the frame of an entity."""

@@ -47,28 +47,17 @@ TORQUE, SERVO = "torque", "servo"
 
 @dataclass(frozen=True)
 class DynamicsSettings:
-    """Settings from the parameters.
+    """Settings from the parameters, described where they are declared.
 
     Attributes:
-        lockstep: whether each period waits for its command.
-        period: between states [s].
         timeout: wall time to wait for a command [s], infinite for ever.
-        paused: whether it begins paused.
         servos: whether commands are positions for servos, not torques.
-        tf: whether the transform from world to base_link is published.
-        height: above standing at the start [m].
         slope: of the floor [rad].
-        armature: inertia of drives on every joint, without servos [kg m^2].
-        unlocked: joints that move, although all are locked.
-        walking: file of the walk whose posture is ``walk``; None: the model's own.
-        scene: what stands around the robot, of a file; None: the parameters alone.
+        servo: numbers of the servos that are not the robot's own.
         shows_scene: whether there is more than a floor.
         touching: what of the robot touches, as options of a simulation.
-        ground_period: between messages of a ground that gives way [s].
-        sensors: what is published of an inertial unit and of the feet.
         trajectories: what of them servos follow; None: none are served.
-        record: file that a run is written to, None for none.
-        record_samples: how many of its newest samples are kept.
+        options: further options of the simulation.
     """
 
     lockstep: bool

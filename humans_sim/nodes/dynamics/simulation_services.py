@@ -239,7 +239,7 @@ class SimulationServices:
     def _look(self) -> None:
         """Make no more steps where the goal is cancelled."""
         if self._goal is not None and self._goal.is_cancel_requested:
-            self._node.break_steps("the goal was cancelled")
+            self._node.end_steps("the goal was cancelled")
 
 
 def _end_process() -> None:

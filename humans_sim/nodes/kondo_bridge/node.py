@@ -207,7 +207,11 @@ class KondoBridge(LifecycleModelNode):
             self._refuse,
             lambda: self.get_clock().now().nanoseconds,
         )
-        self._make_timers()
+        rate = self._settings.read_back_rate
+        if rate:
+            self.every(1.0 / rate, self._ask_servos)
+        self.every(1.0 / self._settings.publish_rate, self._tick)
+        self.every(BEAT, self._diagnose)
         if self._settings.autostart:
             self.start_by_itself()
 
@@ -228,13 +232,6 @@ class KondoBridge(LifecycleModelNode):
         self.create_service(Trigger, "energize", self._answer(self._energize))
         self.create_service(Trigger, "preview_energize", self._answer(self._preview))
         self.create_service(PlayMotion, "play_motion", self._on_play)
-
-    def _make_timers(self) -> None:
-        rate = self._settings.read_back_rate
-        if rate:
-            self.every(1.0 / rate, self._ask_servos)
-        self.every(1.0 / self._settings.publish_rate, self._tick)
-        self.every(BEAT, self._diagnose)
 
     # -- life cycle ------------------------------------------------------------------
 

@@ -118,7 +118,10 @@ class Walk(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
         self._frame = "odom"
-        self._reports = TickReports(self._expects_odometry, self._publish_status)
+        odometry = self._settings.odometry_topic
+        self._reports = TickReports(
+            lambda: bool(self.count_publishers(odometry)), self._publish_status
+        )
         self._heard_at = self._answered_at = -math.inf
         self._waits_since, self._blind = math.inf, ""
         self._beats = 0
@@ -192,9 +195,6 @@ class Walk(ModelNode):
         self._frame = message.header.frame_id or self._frame
         stamp = nanoseconds_of(message.header.stamp)
         self._reports.see(BaseSample(stamp, base, twist, self._frame))
-
-    def _expects_odometry(self) -> bool:
-        return bool(self.count_publishers(self._settings.odometry_topic))
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
@@ -322,6 +322,9 @@ class Walk(ModelNode):
 
     def _made_tick(self, command: WalkCommand, spent: float) -> WalkTick:
         text = self._failure or self._blind or self._rising.text or self._note
+        if not text and self._approach is not None:
+            text = "goes to the posture of the walk"
+        simulated = bool(self.get_parameter("use_sim_time").value)
         return WalkTick(
             self._stamp,
             self._t,
@@ -329,14 +332,11 @@ class Walk(ModelNode):
             self._joints,
             self._speeds,
             # Wall time is none of a simulation's, which is to be the same each time.
-            0.0 if self._simulated_time() else spent,
-            self._limit(text),
+            0.0 if simulated else spent,
+            text,
             self._failure,
             self._rising.lies,
         )
-
-    def _simulated_time(self) -> bool:
-        return bool(self.get_parameter("use_sim_time").value)
 
     def _publish_status(self, tick: WalkTick, seen: BaseSample | None) -> None:
         """Publish what a tick was, and where the base was then, if that is known."""
@@ -344,11 +344,6 @@ class Walk(ModelNode):
         self._goals.tick(tick.t, place, status)
         if tick.failure and not tick.command.fallen:
             self._goals.end(WalkAction.Result.ABORTED, tick.failure)
-
-    def _limit(self, text: str) -> str:
-        if not text and self._approach is not None:
-            return "goes to the posture of the walk"
-        return text
 
     # -- commands --------------------------------------------------------------------
 

@@ -105,13 +105,10 @@ class TickReports:
         while self._waiting:
             tick = self._waiting[0]
             seen = self._known.get(tick.stamp)
-            if seen is None and not self._too_late(tick):
+            newest = self._newest
+            later = newest is not None and newest.stamp > tick.stamp
+            full = len(self._waiting) > _DEPTH
+            if seen is None and not (later or full) and self._expected():
                 return
             self._waiting.popleft()
-            self._report(tick, seen or self._newest)
-
-    def _too_late(self, tick: WalkTick) -> bool:
-        newest = self._newest
-        if newest is not None and newest.stamp > tick.stamp:
-            return True
-        return len(self._waiting) > _DEPTH or not self._expected()
+            self._report(tick, seen or newest)

@@ -19,18 +19,11 @@ NEVER, ASKED, ALWAYS = GET_UP = ("never", "asked", "always")
 
 @dataclass(frozen=True)
 class WalkNodeSettings:
-    """Settings from the parameters.
+    """Settings from the parameters, described where they are declared.
 
     Attributes:
-        period: time between two states [s].
         velocity: to walk with from the start on; None stands.
-        stamped: whether ``cmd_vel`` has stamps.
         velocity_timeout: after which a ``cmd_vel`` does not count [s]; infinite: never.
-        sensor_timeout: wall time after which a sensor is missing [s].
-        rise_time: to go from another posture to that of the walk [s].
-        rise_tolerance: joints that are closer to it are there [rad].
-        odometry_topic: where the base is.
-        drawing_period: between two drawings of the plan [s].
         get_up: what it does where it fell: one of :data:`GET_UP`.
     """
 
