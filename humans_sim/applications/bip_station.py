@@ -31,15 +31,9 @@ MOTIONS = (STAND, STEP)
 def bip_trajectory(
     task: BipTask, motion: str | Path, shape: StepShape | None = None
 ) -> Trajectory:
-    """A motion by its name, or of a .traj3 file of positions in the task space.
+    """A motion by its name (``stand``, ``step``), or of a .traj3 file.
 
-    Args:
-        task: Bip's task function.
-        motion: ``stand``, ``step``, or the path of a file.
-        shape: of the step.
-
-    Raises:
-        TrajectoryFileError: the file cannot be used.
+    Such a file has positions in the task space.
     """
     if motion == STEP:
         return one_step(task, shape)

@@ -128,10 +128,6 @@ def with_feedback(
         chosen: one of :data:`FEEDBACKS` in place of the section's, or None.
         model: what is controlled.
         sensors: of the scenario.
-
-    Raises:
-        ModelFileError: the section is wrong, or sensors are missing.
-        ParameterError: the same of ``chosen``.
     """
     if chosen is not None and chosen not in FEEDBACKS:
         raise ParameterError(

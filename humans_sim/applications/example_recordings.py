@@ -44,12 +44,7 @@ def example_file() -> Path:
 
 
 def pushed(model: Model, t: float) -> np.ndarray:
-    """Configuration of the person at a time: pushed at 0.1 s, upright again later.
-
-    Args:
-        model: Human36.
-        t: [s].
-    """
+    """The person at a time [s]: pushed at 0.1 s, upright again later."""
     since = max(t - 0.1, 0.0) / 0.2
     bend = since**2 * math.exp(2.0 * (1.0 - since))
     angles = {**_HELD, "thorax_pitch": -0.15 * bend}
@@ -121,16 +116,7 @@ MOTIONS: Mapping[str, Callable[[float], dict[str, float]]] = {
 
 
 def example_posture(model: Model, motion: str, t: float) -> np.ndarray:
-    """Configuration of the person at a time, the left foot flat where it stood.
-
-    Args:
-        model: Human36.
-        motion: its name.
-        t: [s].
-
-    Raises:
-        ParameterError: there is no such motion.
-    """
+    """The person at a time [s] of a motion, the left foot flat where it stood."""
     if motion not in MOTIONS:
         raise ParameterError(
             f"no example is called '{motion}': it is one of {', '.join(MOTIONS)}"
@@ -145,14 +131,7 @@ def example_posture(model: Model, motion: str, t: float) -> np.ndarray:
 
 
 def example_markers(motion: str) -> MarkerTrial:
-    """The markers of a motion, 4 s at 100 Hz.
-
-    Args:
-        motion: its name, of :data:`MOTIONS`.
-
-    Raises:
-        ParameterError: there is no such motion.
-    """
+    """The markers of a motion of :data:`MOTIONS`, 4 s at 100 Hz."""
     model = load_model("human36", height=HEIGHT, mass=MASS)
     return synthetic_trial(
         model,

@@ -45,12 +45,7 @@ def graph_names() -> list[str]:
 
 
 def read_graph(name: str) -> Graph:
-    """Read a graph of the package, or a file of one's own.
-
-    Raises:
-        ParameterError: no such graph.
-        ModelFileError: the file is malformed.
-    """
+    """Read a graph of the package, or a file of one's own."""
     path = named_file("graphs", name, "graph")
     fields = read_yaml(path).fields(
         ("title", "parameters", "nodes", "topics"), ("pages", "latched")
@@ -78,11 +73,7 @@ def read_graph(name: str) -> Graph:
 
 
 def controllers_file(model: str) -> Path:
-    """Parameters of ros2_control's controllers for a model of the package.
-
-    Raises:
-        ParameterError: none come for this model.
-    """
+    """Parameters of ros2_control's controllers for a model of the package."""
     known = [name.removesuffix(_CONTROLLERS) for name in resource_names(_CONTROL)]
     if model not in known:
         raise ParameterError(

@@ -161,11 +161,7 @@ class LawStation:
 
 
 def _names(scenario: str, drives: DelayedActuation) -> tuple[str, ...]:
-    """Names in a command of drives.
-
-    Raises:
-        ParameterError: they have states that no topic has.
-    """
+    """Names in a command of drives; refuses those with states that no topic has."""
     if isinstance(drives, IdealTorque | Servo | ScrewDriveMotors) and not drives.nz:
         return tuple(drives.names)
     raise ParameterError(

@@ -58,9 +58,6 @@ def screen_recording(
         marker_set: where the markers are.
         steps: of the preparation.
         reading: what the user gave for the file.
-
-    Raises:
-        ParameterError: no label is of the set, or one fits two markers.
     """
     used = motion_markers(marker_set)
     steps = replace(steps or PipelineSettings(), fill=False, filter=False)
@@ -100,11 +97,7 @@ def screen_prepared(
 
 
 def decided(look: Screening, trial: MarkerTrial, force: bool) -> MarkerTrial:
-    """A trial after a look at it, with the right unit and axis.
-
-    Raises:
-        ScreeningError: it cannot be this person with these markers.
-    """
+    """A trial after a look at it, its unit and axis right; refused unless forced."""
     if not force:
         look.check("the recording" if trial.source is None else trial.source)
     return look.corrected(trial)
@@ -224,13 +217,8 @@ class Person:
     ) -> tuple[Model, MarkerSet]:
         """The model and where its markers are.
 
-        Args:
-            reading: what the file of the static trial leaves open.
-            correspondence: file of the laboratory's labels, for the static trial.
-            force: measure also from a static trial that cannot be a person.
-
-        Raises:
-            HumansError: a file is wrong, or a size is.
+        The arguments are for the static trial: what its file leaves open, the file of
+        the laboratory's labels, and whether one is measured that cannot be a person.
         """
         if self.subject is not None:
             return _calibrated(self.subject, content_hash(self.subject))
@@ -265,11 +253,7 @@ def choose_person(
     mass: float | None = None,
     static: Path | None = None,
 ) -> Person | None:
-    """The person of what was given; None where that is nobody.
-
-    Raises:
-        ParameterError: two of the choices exclude each other.
-    """
+    """The person of what was given; None where that is nobody."""
     if marker_set is not None and subject is not None:
         raise ParameterError(
             "a subject has its markers: give a subject or a marker set, not both"

@@ -35,17 +35,7 @@ def prepare_problem(
     method: str,
     options: Mapping[str, Any],
 ) -> tuple[Simulation, np.ndarray, np.ndarray]:
-    """The simulation of a classic problem with its start.
-
-    Args:
-        fields: sections of the scenario.
-        start: of its section ``start``.
-        method: ``event_driven`` or ``time_stepping``.
-        options: of the integration.
-
-    Raises:
-        ModelFileError: a section is wrong; with file and line.
-    """
+    """The simulation of a classic problem with its start, by sections of a scenario."""
     chosen = fields["problem"]
     make: Callable[..., Any] = problems.PROBLEMS[
         chosen.choice(tuple(problems.PROBLEMS))
@@ -93,17 +83,7 @@ def prepare_scene(
     ground: Ground,
     options: Mapping[str, Any],
 ) -> tuple[Simulation, np.ndarray, np.ndarray]:
-    """The simulation of a scenario with bodies, and its start.
-
-    Args:
-        fields: of the scenario's file.
-        model: of its robot, or None.
-        ground: of the scene.
-        options: of the integration.
-
-    Raises:
-        ModelFileError: something in the file is wrong; it names the line and the key.
-    """
+    """The simulation of a scenario with bodies and maybe a robot, and its start."""
     setup = SceneSetup.of(fields)
     control = ControlSetup(None)
     if model is not None:

@@ -95,11 +95,7 @@ class ForceResults:
 def analyse_forces(
     result: Reconstruction, options: ForceOptions | None = None
 ) -> ForceResults:
-    """Inverse dynamics of a reconstruction, and how markers alone agree with plates.
-
-    Raises:
-        HumansError: the file of forces is wrong, or the motion is too short.
-    """
+    """Inverse dynamics of a reconstruction, and how markers alone agree with plates."""
     options = options or ForceOptions()
     plates: Sequence[ForcePlate | GroundReaction] = ()
     if options.plates:
@@ -125,14 +121,8 @@ def write_forces(
 
     ``Forces<name>.csv`` has the time, torques of the joints, the ground's force and
     moment about the origin, the same of each sole, the residual at the base, and
-    whether plates measured all; ``<name>_forces.sto`` and ``<name>_loads.mot`` are
-    for OpenSim.
-
-    Args:
-        dynamics: forces of a motion.
-        folder: where to.
-        name: of the files.
-        opensim: whether the two files for OpenSim are written too.
+    whether plates measured all; ``<name>_forces.sto`` and ``<name>_loads.mot`` are for
+    OpenSim, and written with ``opensim``.
     """
     columns = {
         f"{sole}_{axis}": wrench[:, k]
@@ -163,11 +153,7 @@ USUAL_FORMATS = ("csv", "mot", "npz")
 
 
 def check_formats(formats: Sequence[str]) -> None:
-    """Refuse unknown formats.
-
-    Raises:
-        ParameterError: one is not in :data:`FORMATS`.
-    """
+    """Refuse formats that are not in :data:`FORMATS`."""
     for word in formats:
         if word not in FORMATS:
             raise ParameterError(

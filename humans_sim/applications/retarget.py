@@ -60,11 +60,7 @@ def has_boards(model: Model) -> bool:
 
 
 def board_settings(model: Model) -> RobotSettings:
-    """Channels and limits of a robot.
-
-    Raises:
-        ParameterError: it has no boards.
-    """
+    """Channels and limits of a robot; refuses one without boards."""
     if not has_boards(model):
         raise ParameterError(
             f"{model.name} has no Kondo boards: write .yaml or .mcap instead of .csv"
@@ -92,12 +88,7 @@ def board_excess(motion: RobotMotion) -> float:
 
 
 def board_motion(motion: RobotMotion, name: str) -> KondoMotion:
-    """The motion in poses of the boards.
-
-    Raises:
-        ParameterError: the robot has no boards.
-        MotionFileError: it is too long for them.
-    """
+    """The motion in poses of the boards; refused where it is too long for them."""
     settings = board_settings(motion.model)
     return timed_motion(
         name,
@@ -152,13 +143,8 @@ def retarget_person(
 ) -> RobotMotion:
     """A robot's motion from what is known of a person's.
 
-    Args:
-        person: what the person did.
-        robot: a model, its name, or a URDF with soles.
-        settings: how it is taken over.
-
-    Raises:
-        RetargetError: the robot cannot make this motion, even slowed.
+    The robot is a model, its name, or a URDF with soles; one that cannot make the
+    motion, even slowed, is a RetargetError.
     """
     model = robot if isinstance(robot, Model) else load_model(robot)
     retargeting = Retargeting(model, settings)
@@ -182,15 +168,9 @@ def retarget_person(
 def captured(
     source: Reconstruction | MarkerTrial | Path | str, **options: Any
 ) -> Reconstruction:
-    """The postures of a recording, stored or found now.
+    """The postures of a recording, stored (``.npz``), in memory, or found now.
 
-    Args:
-        source: a recording, a stored reconstruction (``.npz``), or either in
-            memory.
-        options: of :func:`humans_sim.reconstruct`, for a recording.
-
-    Raises:
-        ParameterError: options are given for a reconstruction that is done.
+    The options are those of :func:`humans_sim.reconstruct`, for a recording.
     """
     if isinstance(source, Reconstruction):
         stored = source
@@ -215,9 +195,6 @@ def captured_motion(
         postures: of the person.
         start: first frame, in the recording's time [s].
         end: last frame [s]; 0: to the end.
-
-    Raises:
-        RetargetError: the motion is too short, or no foot ever stands.
     """
     model, t, q = postures.model, np.asarray(postures.t), np.asarray(postures.q)
     rows = (t >= start) & (t <= (end if end > 0.0 else math.inf))

@@ -61,11 +61,7 @@ class RobotDraft:
     doubts: tuple[str, ...]
 
     def save(self) -> list[Path]:
-        """Write the files beside the URDF.
-
-        Raises:
-            OSError: one cannot be written.
-        """
+        """Write the files beside the URDF."""
         for path, text in self.files.items():
             write_atomically(path, text)
         return list(self.files)

@@ -63,7 +63,7 @@ def build_controller(
     walking: Path | None = None,
     pace: tuple[float, ...] | None = None,
 ) -> ControlSetup:
-    """The actuation and the controller that a scenario names.
+    """The actuation and the controller that a scenario's sections name.
 
     Args:
         actuation: its section ``actuation``.
@@ -72,10 +72,6 @@ def build_controller(
         scene: arguments of the simulation that say what the model may touch.
         walking: file of a walk, instead of the model's own.
         pace: of a walk, instead of the scenario's: shares of the fastest one.
-
-    Raises:
-        ModelFileError: a section is wrong; with file and line.
-        ParameterError: a file of a walk is given, and nothing walks.
     """
     if controller is None or WALK not in controller.mapping():
         for unused in (walking, pace):

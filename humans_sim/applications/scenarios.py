@@ -379,13 +379,7 @@ def scenario_names() -> list[str]:
 def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scenario:
     """Read a scenario of the package, or a file of one's own.
 
-    Args:
-        name: of the scenario, or its file.
-        settings: words and numbers instead of the file's, by their dotted keys.
-
-    Raises:
-        ParameterError: no such scenario.
-        ModelFileError: the file is malformed, or a setting is.
+    The settings are words and numbers instead of the file's, by their dotted keys.
     """
     path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)
@@ -506,15 +500,10 @@ def simulate(
 
 
 def scenario_start(name: str, model: Model) -> np.ndarray:
-    """Configuration at the start of a scenario (nq,).
-
-    Args:
-        name: of a scenario of the package, or the path of a file.
-        model: what starts there; the scenario is one of it.
+    """Configuration of a model at the start of a scenario (nq,).
 
     Raises:
         ParameterError: there is no such scenario, or it is of another model.
-        ModelFileError: the file is malformed.
     """
     scenario = read_scenario(name)
     if scenario.model is None or scenario.has_bodies:

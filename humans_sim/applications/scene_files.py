@@ -41,15 +41,7 @@ _SURFACE = ("origin", "name", "friction")
 
 
 def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
-    """A scene with the terrain of a section in it.
-
-    Args:
-        ground: the scene.
-        given: fields of the section; others than those of :data:`TERRAIN` are left.
-
-    Raises:
-        ModelFileError: a value cannot be used, or a file not be read.
-    """
+    """A scene with the terrain of a section in it: its fields of :data:`TERRAIN`."""
     if "stairs" in given:
         keys = ("count", "rise", "depth", "start")
         stairs = given["stairs"].fields(keys, ("width",))
@@ -201,26 +193,13 @@ _GROUND = (
 
 
 def read_ground(path: Path | str, friction: float = Ground.friction) -> Ground:
-    """The scene of a file: its section ``ground``, or all of it where it has none.
-
-    Args:
-        path: a scenario, or a file with the fields of a ground.
-        friction: where the file has none.
-
-    Raises:
-        ModelFileError: the file is malformed.
-    """
+    """The scene of a file: its section ``ground``, or all of it where it has none."""
     root = read_yaml(path)
     return ground_of(root.mapping().get("ground", root), friction)
 
 
 def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Ground:
-    """The scene that a file describes; a floor where it says nothing.
-
-    Args:
-        value: section of the file.
-        friction: where the section has none.
-    """
+    """The scene that a section describes; a floor where it says nothing."""
     if value is None:
         return Ground(friction=friction)
     given = value.fields((), _GROUND)
@@ -342,11 +321,7 @@ def model_start(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Configuration and velocity of a biped at the start.
 
-    Args:
-        fields: of the scenario.
-        model: of the biped; joints that it has not are left aside where the scenario
-            is of another one.
-        system: of its simulation.
+    Joints that it has not are left aside where the scenario is of another model.
     """
     start = start_keys(fields)
     joints = np.zeros(len(model.joint_names))

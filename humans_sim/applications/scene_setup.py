@@ -77,11 +77,7 @@ class SceneSetup:
 
     @classmethod
     def of(cls, fields: Mapping[str, YamlValue]) -> SceneSetup:
-        """The setup from the keys of a file; others than :data:`KEYS` are left aside.
-
-        Raises:
-            ModelFileError: something in the file is wrong; it names line and key.
-        """
+        """The setup from the keys of a file; others than :data:`KEYS` are left out."""
         entries = fields["bodies"].mapping() if "bodies" in fields else {}
         if "bodies" in fields:
             BODIES.check("a scene", len(entries), error=fields["bodies"].error)
@@ -97,11 +93,7 @@ class SceneSetup:
         return replace(self, bodies=(*self.bodies, body), added=added)
 
     def without_body(self, name: str) -> SceneSetup:
-        """The scene without a body.
-
-        Raises:
-            BodyError: loads act on the bodies of the file, which stay.
-        """
+        """The scene without a body; refused where loads act on those of the file."""
         if self.loads and name not in self.added:
             raise BodyError(f"loads act on the bodies of the scene: {name} stays")
         return replace(
@@ -112,11 +104,7 @@ class SceneSetup:
         )
 
     def ground(self, friction: float) -> Ground:
-        """The part that does not move.
-
-        Args:
-            friction: where the file has none.
-        """
+        """The part that does not move; the friction is for files that have none."""
         return ground_of(self._fields.get("ground"), friction)
 
     def touching(
@@ -157,13 +145,9 @@ class SceneSetup:
         armature: np.ndarray | None = None,
         **more: Any,
     ) -> SceneSystem:
-        """The free bodies, with a robot or without one.
+        """The free bodies, with a robot and the inertia of its drives, or without one.
 
-        Args:
-            ground: what does not move.
-            model: of the robot.
-            armature: inertia of its drives.
-            more: options that go over those of the file, as :meth:`touching` has them.
+        Further options go over those of the file, as :meth:`touching` has them.
         """
         options: dict[str, Any] = {}
         if model is not None:
@@ -193,13 +177,7 @@ class SceneSetup:
         robot: np.ndarray | None = None,
         speeds: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity at the start.
-
-        Args:
-            scene: of :meth:`system`.
-            robot: configuration of its robot.
-            speeds: velocity of its robot; at rest unless given.
-        """
+        """Configuration and velocity at the start; a robot is at rest unless given."""
         given = self._motion
         places = {name: own["at"].vector(3).tolist() for name, own in given.items()}
         turns = {
@@ -224,12 +202,7 @@ class SceneSetup:
 
 
 def read_scene(name: str) -> SceneSetup:
-    """The scene of a scenario of the package, or of a file of one's own.
-
-    Raises:
-        ParameterError: there is no such scenario.
-        ModelFileError: the file is malformed.
-    """
+    """The scene of a scenario of the package, or of a file of one's own."""
     return SceneSetup.of(read_yaml(named_file("scenarios", name, "scenario")).mapping())
 
 
@@ -312,7 +285,7 @@ class UnsupportedShapeError(ModelFileError):
 
 
 def read_body(text: str, path: Path, name: str = "") -> SceneBody:
-    """The body of a URDF.
+    """The body of a URDF of one link with a mass and a shape.
 
     Args:
         text: of the file.
@@ -320,7 +293,6 @@ def read_body(text: str, path: Path, name: str = "") -> SceneBody:
         name: of the body; empty: that of the URDF.
 
     Raises:
-        ModelFileError: it is no URDF of one link with a mass and a shape.
         UnsupportedShapeError: the shape is neither box nor ball, or lies off the frame.
     """
     root = parse_xml(text, path)

@@ -87,15 +87,7 @@ def walking_robot(
 
 
 def rising_walker(walker: Walker, automatic: bool = True) -> RisingWalker:
-    """A walker that gets up by the package's motions for its robot.
-
-    Args:
-        walker: leads it while it is on its feet.
-        automatic: whether it gets up by itself, or is asked to.
-
-    Raises:
-        ParameterError: the package has no such motions.
-    """
+    """A walker that gets up by the package's motions, by itself or when asked."""
     return RisingWalker(walker, get_up_motions(walker.model), automatic=automatic)
 
 
@@ -206,11 +198,7 @@ def _walk_velocity(
 
 
 def _paced(settings: WalkSettings, shares: Sequence[float]) -> Velocity:
-    """Shares of the fastest walk forwards or backwards, aside, and turn.
-
-    Raises:
-        ParameterError: there are not one to three finite numbers.
-    """
+    """Shares of the fastest walk forwards or backwards, aside, and turn."""
     if not 1 <= len(shares) <= 3 or not all(map(math.isfinite, shares)):
         raise ParameterError(
             f"a pace has one to three finite numbers, not {list(shares)}"

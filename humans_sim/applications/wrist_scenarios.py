@@ -62,11 +62,7 @@ class WristSetup:
     method: str = "complementarity"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be, before bones are made.
-
-        Raises:
-            ParameterError: a value is out of its range.
-        """
+        """Refuse what cannot be, before bones are made."""
         if not SPACING[0] <= self.spacing <= SPACING[1]:
             low, high = SPACING
             raise ParameterError(
@@ -98,9 +94,6 @@ class WristSetup:
             end: time at the end, of which the hand is held for the last part [s].
             step: length of the steps [s].
             friction: instead of the file's.
-
-        Raises:
-            ModelFileError: something in the file is wrong; it names the line and key.
         """
         for key in fields:
             if key not in _FIELDS:
@@ -139,11 +132,7 @@ class WristSetup:
             )
 
     def wrist(self) -> Wrist:
-        """Its bones, with ligaments cut.
-
-        Raises:
-            HumansError: there are no such bones or ligaments.
-        """
+        """Its bones, with ligaments cut."""
         return load_wrist(self.bones, self.spacing).cut(*self.cut)
 
     def run(
@@ -152,16 +141,7 @@ class WristSetup:
         save: Path | str | None = None,
         wrist: Wrist | None = None,
     ) -> WristRun:
-        """Make the bones and move them.
-
-        Args:
-            progress: called with the steps made and their number.
-            save: file (``.npz``) that the motion is written to.
-            wrist: its bones, where they were made before.
-
-        Raises:
-            HumansError: there are no such bones, or no forces were found.
-        """
+        """Make the bones, unless they are given, and move them; write the motion."""
         wrist = self.wrist() if wrist is None else wrist
         watch = progress if callable(progress) else None
         move = METHODS[self.method]

@@ -104,7 +104,7 @@ def run_batch(
 
     A trial is done when its record is written, after everything else of it. One whose
     recording, person, settings and software are as they were, and whose files are
-    there, is kept. Close the iterator to end early: nothing half done stays.
+    there, is kept. Arguments, outcomes and errors are as of :func:`run_tasks`.
 
     Args:
         jobs: of :func:`plan_batch`, all with one output folder.
@@ -113,14 +113,6 @@ def run_batch(
         cluster: address of a dask scheduler, instead of processes here.
         again: do what is done again.
         watch: called with frames.
-
-    Yields:
-        An outcome for each trial: those kept first, then as they come.
-
-    Raises:
-        BatchBusyError: another process works on the same output folder.
-        HumansError: the folder cannot be written, or the cluster does not answer.
-        ParameterError: the number of workers is negative.
     """
     mark = uuid.uuid4().hex
     marked = [replace(job, batch=mark, again=again) for job in jobs]

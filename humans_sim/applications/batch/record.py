@@ -68,11 +68,7 @@ class Ledger:
         return self.home / "records" / f"{name}.json"
 
     def log(self, entry: Mapping[str, Any]) -> None:
-        """Add a line to the journal.
-
-        Raises:
-            FileWriteError: it cannot be written.
-        """
+        """Add a line to the journal."""
         line = json.dumps({"time": _now(), **entry}) + "\n"
         try:
             self.home.mkdir(parents=True, exist_ok=True)

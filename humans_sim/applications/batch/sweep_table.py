@@ -60,12 +60,7 @@ METRICS = (
 
 
 def run_row(run: Run, failure: HumansError | None) -> dict[str, Any]:
-    """The row of a run; numbers that it cannot give are None.
-
-    Args:
-        run: to its end, or to what stopped it.
-        failure: what stopped it, or None.
-    """
+    """The row of a run, maybe stopped by a failure; numbers it cannot give are None."""
     row = empty_row(FINISHED if failure is None else STOPPED, "")
     row["end_time"] = _number(run.t[-1])
     if failure is not None:
@@ -134,12 +129,7 @@ SUFFIXES = (CSV, PARQUET)
 
 
 def check_table(path: Path) -> None:
-    """Refuse a table that cannot be written here.
-
-    Raises:
-        MissingDependencyError: a Parquet file, without pyarrow.
-        ParameterError: another ending.
-    """
+    """Refuse a table that cannot be written here: another ending, or no pyarrow."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"'{path}': a table is .csv or .parquet")
@@ -148,13 +138,7 @@ def check_table(path: Path) -> None:
 
 
 def write_table(rows: Sequence[Mapping[str, Any]], path: Path | str) -> Path:
-    """Write rows with equal keys, whole or not at all; None is an empty field.
-
-    Raises:
-        MissingDependencyError: a Parquet file, without pyarrow.
-        ParameterError: another ending.
-        OSError: it cannot be written.
-    """
+    """Write rows with equal keys, whole or not at all; None is an empty field."""
     path = Path(path)
     check_table(path)
     if path.suffix.lower() == PARQUET:

@@ -100,11 +100,7 @@ class Chance:
 
 
 def check_seeds(scenario: Scenario) -> None:
-    """Refuse seeds where they change nothing.
-
-    Raises:
-        ParameterError: there is no biped alone in the scenario.
-    """
+    """Refuse seeds where they change nothing: no biped alone."""
     if scenario.model is None or _OTHERS & set(scenario.sections):
         raise ParameterError(
             f"seeds change the start and the floor of a biped: '{scenario.name}' has "
@@ -388,11 +384,7 @@ def sweep(
 def table_rows(
     runs: Sequence[SweptRun], outcomes: Sequence[RunOutcome]
 ) -> list[dict[str, Any]]:
-    """The table of a sweep: values, seed and numbers of each run, in their order.
-
-    Raises:
-        ParameterError: a run has no outcome.
-    """
+    """The table of a sweep: values, seed and numbers of each run, in their order."""
     by_name = {outcome.name: outcome for outcome in outcomes}
     missing = [run.label for run in runs if run.name not in by_name]
     if missing:

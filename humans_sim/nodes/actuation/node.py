@@ -262,11 +262,7 @@ class Actuation(ModelNode):
         return any([group.command(t, command) for group, command in pairs])
 
     def _time_of(self, message: Any, newest: float) -> float:
-        """Time of a command, zero in ``sync: free`` meaning now [s].
-
-        Raises:
-            ConfigurationError: it cannot be.
-        """
+        """Time of a command, zero in ``sync: free`` meaning now [s]."""
         if self._failure:
             raise ConfigurationError("the actuation has failed, reset the simulation")
         t, now = _seconds(message.header.stamp), self._drives.t

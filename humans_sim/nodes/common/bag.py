@@ -71,11 +71,7 @@ class TopicContent:
 
 
 def stamp_place(kind: str) -> int | None:
-    """Where the stamp of a message begins, past the head of its CDR; None: nowhere.
-
-    Args:
-        kind: type of the message, ``package/msg/Name``.
-    """
+    """Where the stamp of a message begins, past the head of its CDR; None: nowhere."""
     fields = list(message_fields(kind).values())
     if fields[0] in (_STAMPED, _TIME):
         return 0
@@ -95,11 +91,7 @@ def stamp_of(data: bytes, place: int | None) -> int | None:
 
 
 def message_definition(kind: str) -> str:
-    """Definition of a message type with all that it consists of, for MCAP.
-
-    Args:
-        kind: ``package/msg/Name``.
-    """
+    """Definition of a message type with all that it consists of, for MCAP."""
     own, parts = _definition(kind)
     known, text = {kind}, own
     while parts:
@@ -140,16 +132,7 @@ def _element(text: str) -> tuple[str, str]:
 def write_bag(
     path: Path, topics: Mapping[str, str], messages: Iterable[BagMessage]
 ) -> Path:
-    """Write a bag, whole or not at all.
-
-    Args:
-        path: ``.mcap``.
-        topics: name and type of each.
-        messages: those of a topic in the order that they came.
-
-    Raises:
-        FileWriteError: it cannot be written.
-    """
+    """Write a bag, whole or not at all; messages of a topic in the order they came."""
     order = {topic: k for k, topic in enumerate(sorted(topics))}
     with atomic_stream(path) as stream:
         writer = Writer(stream)
@@ -262,15 +245,7 @@ def _types(kind: str) -> tuple[str, ...]:
 
 
 def without_gaps(data: bytes, kind: str) -> bytes:
-    """A message with zeros between its fields.
-
-    Args:
-        data: little-endian CDR.
-        kind: type of the message, ``package/msg/Name``.
-
-    Raises:
-        ConfigurationError: it is not such a message.
-    """
+    """A message (little-endian CDR) with zeros between its fields."""
     copy = _Copy(data)
     copy.message(kind)
     return bytes(copy.out)
@@ -343,9 +318,6 @@ class BagRecorder:
 
         Messages of one time on a topic with several publishers have no order of their
         own: they come in that of their bytes.
-
-        Raises:
-            FileWriteError: it cannot be written.
         """
         written: list[BagMessage] = []
         for topic, messages in self._messages.items():

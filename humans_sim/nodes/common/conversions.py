@@ -103,22 +103,14 @@ def joint_values(
 
 
 def joints_of(model: Model, message: JointState, last: np.ndarray) -> np.ndarray:
-    """Joint angles of a message; joints it leaves out keep their ``last`` angle.
-
-    Raises:
-        ConfigurationError: as :func:`joint_values`.
-    """
+    """Joint angles of a message; joints it leaves out keep their ``last`` angle."""
     return joint_values(model, message.name, message.position, last, "position")
 
 
 def joint_motion(
     model: Model, message: JointState, joints: np.ndarray, speeds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Angles and speeds of a message; what it leaves out stays as it was.
-
-    Raises:
-        ConfigurationError: as :func:`joint_values`, or no joint is named.
-    """
+    """Angles and speeds of a message; what it leaves out stays as it was."""
     names = message.name
     if not names:
         raise ConfigurationError("no joint is named")
@@ -127,11 +119,7 @@ def joint_motion(
 
 
 def base_of(pose: Pose) -> np.ndarray:
-    """Base position and quaternion (7,) of a pose.
-
-    Raises:
-        ConfigurationError: not finite, or a quaternion far from unit length.
-    """
+    """Position and quaternion (7,) of a pose; refused unless finite, of unit length."""
     p, o = pose.position, pose.orientation
     base = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
     length = float(np.linalg.norm(base[3:]))
@@ -143,11 +131,7 @@ def base_of(pose: Pose) -> np.ndarray:
 
 
 def rotation_of(message: Any) -> np.ndarray:
-    """Rotation matrix (3, 3) of a Quaternion message.
-
-    Raises:
-        ConfigurationError: not finite, or far from unit length.
-    """
+    """Rotation (3, 3) of a Quaternion message; refused unless of unit length."""
     quaternion = np.array([message.x, message.y, message.z, message.w])
     length = float(np.linalg.norm(quaternion))
     if not np.isfinite(quaternion).all() or abs(length - 1.0) > 1e-2:
@@ -158,38 +142,22 @@ def rotation_of(message: Any) -> np.ndarray:
 
 
 def velocity_of(twist: Twist) -> np.ndarray:
-    """Linear and angular velocity (6,) of a twist.
-
-    Raises:
-        ConfigurationError: not finite.
-    """
+    """Linear and angular velocity (6,) of a twist."""
     return np.concatenate([vector_of(twist.linear), vector_of(twist.angular)])
 
 
 def base_motion(message: Odometry) -> tuple[np.ndarray, np.ndarray]:
-    """Pose (7,) and velocity (6,) of the base.
-
-    Raises:
-        ConfigurationError: as :func:`base_of` and :func:`velocity_of`.
-    """
+    """Pose (7,) and velocity (6,) of the base."""
     return base_of(message.pose.pose), velocity_of(message.twist.twist)
 
 
 def load_of(message: WrenchStamped) -> float:
-    """Force along the z axis of a wrench [N].
-
-    Raises:
-        ConfigurationError: not finite.
-    """
+    """Force along the z axis of a wrench [N]."""
     return float(vector_of(message.wrench.force)[2])
 
 
 def vector_of(message: Any) -> np.ndarray:
-    """Array of a Vector3 or Point message.
-
-    Raises:
-        ConfigurationError: not finite.
-    """
+    """Array of a Vector3 or Point message; refused where it is not finite."""
     vector = np.array([message.x, message.y, message.z])
     if not (np.abs(vector) <= LARGEST).all():
         raise ConfigurationError(f"{vector} is not finite, or too large")

@@ -88,11 +88,8 @@ class Diagnostics:
     ) -> None:
         """Report how it is.
 
-        Args:
-            state: one word or a few.
-            failure: why it does not continue, empty while it does.
-            warning: what else went wrong, empty where nothing did.
-            values: by name.
+        The failure is why it does not continue, the warning what else went wrong; each
+        is empty where there is none.
         """
         status = DiagnosticStatus(name=self._name, hardware_id=self._hardware)
         status.level, status.message = DiagnosticStatus.OK, state

@@ -61,11 +61,7 @@ def overriding() -> QoSOverridingOptions:
 
 @contextmanager
 def reported_overrides(topic: str) -> Iterator[None]:
-    """Overrides that cannot be are reported in plain words.
-
-    Raises:
-        ParameterError: a policy has no such value.
-    """
+    """Overrides that cannot be are reported in plain words, as a ParameterError."""
     try:
         yield
     except InvalidParameterTypeException as error:
@@ -196,11 +192,8 @@ class ModelNode(ProcessNode):
 def node_class(kind: str) -> Callable[..., ModelNode]:
     """The class of a node by its name: ``joint_demo`` -> ``JointDemo``.
 
-    It is in the module of that name in ``humans_sim.nodes``, or in the module
-    ``node`` of the folder of that name.
-
-    Raises:
-        ParameterError: there is none.
+    It is in the module of that name in ``humans_sim.nodes``, or in the module ``node``
+    of the folder of that name.
     """
     try:
         module = importlib.import_module(f"humans_sim.nodes.{kind}")
@@ -327,10 +320,9 @@ class Alarm:
         self._due = False
 
     def set(self, wait: float) -> None:
-        """Call after some time, in place of any time before.
+        """Call after some wall time [s], in place of any time before.
 
-        Args:
-            wait: wall time [s]; none or less: as soon as others had their turn.
+        None or less: as soon as others had their turn.
         """
         self.cancel()
         if wait >= _AT_ONCE:

@@ -112,11 +112,7 @@ class Spinning:
         self._stop.set()
 
     def finish(self) -> None:
-        """Wait a little for callbacks that still run; ``stop`` is set.
-
-        Raises:
-            HumansError: a callback of a node failed.
-        """
+        """Wait a little for callbacks that still run; raises what failed in one."""
         end = time.monotonic() + _PATIENCE
         for _, thread in self._spun:
             thread.join(max(0.0, end - time.monotonic()))
@@ -226,15 +222,7 @@ class NodeProcess:
     def run(
         self, factories: Sequence[Callable[[], Any]], seconds: float | None = None
     ) -> None:
-        """Make nodes, spin them, and close what they hold.
-
-        Args:
-            factories: make one node each.
-            seconds: how long to spin; None spins until the process is stopped.
-
-        Raises:
-            HumansError: a node cannot be made, or a callback of one failed.
-        """
+        """Make nodes, spin them for some time or for ever, close what they hold."""
         try:
             with (
                 self._stop.ending(self._break_off),
@@ -295,12 +283,7 @@ class NodeProcess:
 
 
 def run_process(name: str, factory: Callable[[], ProcessNode]) -> None:
-    """One node in this process, which ends with it.
-
-    Args:
-        name: of the program, for its error messages.
-        factory: makes the node.
-    """
+    """One node in this process, which ends with it; the name is for its errors."""
     code = 0
     leaves: list[Leave] = []
     try:

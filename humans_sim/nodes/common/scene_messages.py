@@ -30,11 +30,7 @@ _MOST = 1000
 
 
 def seen_bodies_of(message: MarkerArray) -> tuple[SeenBody, ...]:
-    """Bodies and boxes of a message.
-
-    Raises:
-        ConfigurationError: a number makes no sense, or there are too many bodies.
-    """
+    """Bodies and boxes of a message; refused where a number makes no sense."""
     if len(message.markers) > _MOST:
         raise ConfigurationError(f"{len(message.markers)} bodies are more than {_MOST}")
     bodies = []
@@ -117,11 +113,7 @@ def grid_map(kind: Any, header: Header, field: Footprints) -> Any:
 
 
 def footprints_in(heights: Image, place: OccupancyGrid) -> Footprints:
-    """The field that two messages are of.
-
-    Raises:
-        ParameterError: they do not belong together, or are damaged.
-    """
+    """The field of two messages; refused where they do not belong together."""
     size = (place.info.width, place.info.height)
     if heights.encoding != _FLOATS or (heights.width, heights.height) != size:
         raise ParameterError("heights of a ground are not those of its map")

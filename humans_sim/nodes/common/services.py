@@ -44,14 +44,9 @@ def create_deferred_service(
     name: str,
     callback: Callable[[Any, Reply], None],
 ) -> None:
-    """Serve ``name``.
+    """Serve ``name`` by a callback that takes the request and the reply.
 
-    Args:
-        node: the server.
-        service_type: type of the service.
-        name: of the service.
-        callback: takes the request and the reply; it or a later callback of the node
-            calls ``reply.send()``, once.
+    It or a later callback of the node calls ``reply.send()``, once.
     """
 
     def on_request(request: Any, message: Any) -> Reply:
@@ -73,9 +68,7 @@ class PatientServer(ActionServer):
     """Runs no callback while a goal is executed, only at its end.
 
     A callback that waits would keep rclpy's executor busy. Every goal may be cancelled.
-
-    Args:
-        on_goal: called with the handle of each goal that was accepted.
+    ``on_goal`` is called with the handle of each goal that was accepted.
     """
 
     def __init__(
@@ -102,14 +95,7 @@ class PatientServer(ActionServer):
             super().notify_execute(goal_handle, execute_callback)
 
     def finish(self, handle: Any, result: Any, done: bool, cancelled: bool) -> None:
-        """End a goal.
-
-        Args:
-            handle: of the goal.
-            result: of the action.
-            done: whether the goal was reached.
-            cancelled: where it was not: whether it was cancelled, else it is aborted.
-        """
+        """End a goal: it is reached, was cancelled, or is aborted."""
 
         def end(_: Any) -> Any:
             if done:
@@ -130,10 +116,8 @@ _PATIENCE = 3.0
 class Requests:
     """Calls the services of others; an answer that does not come holds up nobody.
 
-    All methods belong to the thread of the node.
-
-    Args:
-        report: called with one line when something is refused or not answered.
+    All methods belong to the thread of the node. What is refused or not answered is
+    reported, one line each.
     """
 
     def __init__(self, node: Node, report: Callable[[str], None]) -> None:
@@ -152,13 +136,7 @@ class Requests:
     def call(
         self, name: str, request: Any, done: Callable[[], None] = lambda: None
     ) -> None:
-        """Ask; the answer is looked at by :meth:`look`'s thread when it comes.
-
-        Args:
-            name: of the service.
-            request: what to ask.
-            done: called when the answer is that it was done.
-        """
+        """Ask; ``done`` is called when the answer is that it was done."""
         if not self.ready(name):
             self._report(f"nobody offers '{name}'")
             return

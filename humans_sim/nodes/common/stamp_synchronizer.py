@@ -34,15 +34,9 @@ class StampSynchronizer:
         self.beginnings = self.dropped = 0
 
     def put(self, topic: str, stamp: int, value: Any) -> dict[str, Any] | None:
-        """Take a message.
+        """Take what a message says of its time [ns].
 
-        Args:
-            topic: it came on.
-            stamp: its time [ns].
-            value: what it says.
-
-        Returns:
-            What all topics say of this time, once all have; else None.
+        What all topics say of this time is returned once all have; else None.
         """
         if topic == self._lead:
             if self.newest is None or stamp < self.newest:

@@ -19,11 +19,7 @@ from humans_sim.nodes.common.parameters import Parameters
 
 @dataclass(frozen=True)
 class TrajectorySettings:
-    """Trajectories that are taken, and how well they must be followed.
-
-    Attributes:
-        tolerances: of those that ask for none.
-    """
+    """Trajectories that are taken, and tolerances of those that ask for none."""
 
     rules: TrajectoryRules
     tolerances: Tolerances
@@ -32,11 +28,7 @@ class TrajectorySettings:
     def declare(
         cls, given: Parameters, limits: Mapping[str, JointLimits]
     ) -> TrajectorySettings:
-        """Declare the parameters and read them.
-
-        Raises:
-            ParameterError: a value cannot be used.
-        """
+        """Declare the parameters and read them."""
         rules = TrajectoryRules(
             limits,
             given.flag("allow_partial_joints_goal", False, "joints may be left out"),

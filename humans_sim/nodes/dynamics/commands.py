@@ -58,11 +58,7 @@ class CommandInbox:
         self._waiting = None
 
     def take(self, message: JointState, now: int) -> None:
-        """Take a message.
-
-        Args:
-            message: with positions or torques by name.
-            now: stamp of the published state [ns].
+        """Take a message of positions or torques for the published state [ns].
 
         Raises:
             ConfigurationError: it is malformed, or not for the published state.

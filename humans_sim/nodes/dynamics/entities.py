@@ -136,15 +136,8 @@ class Entities:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A state in which an entity is elsewhere, or moves otherwise.
 
-        Args:
-            name: of the entity.
-            q: configuration.
-            v: velocity.
-            pose: place and quaternion in the world (7,); None: where it is.
-            velocity: linear and angular in the world (6,); None: as it moves.
-
-        Raises:
-            ConfigurationError: the entity cannot move.
+        Pose (7,) and velocity (6,) are in the world; None: as it is. What cannot move
+        is refused.
         """
         if name in self._solids:
             raise ConfigurationError(f"{name} is part of the ground and stays there")

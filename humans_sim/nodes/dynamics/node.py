@@ -421,11 +421,7 @@ class Dynamics(ModelNode):
         self._go()
 
     def make_steps(self, count: int, told: StepsTold) -> None:
-        """Integrate some periods while paused.
-
-        Raises:
-            ConfigurationError: the run has failed, is not paused, or makes steps.
-        """
+        """Integrate some periods while paused."""
         if self._failure:
             raise ConfigurationError(_FAILED)
         if not self.paused:

@@ -71,15 +71,10 @@ class WaitingPushes:
         self._waiting.clear()
 
     def add(self, request: Any, now: int, q: np.ndarray) -> int:
-        """Keep a request until its time.
+        """Keep a request until its time; when it begins [ns].
 
-        Args:
-            request: of the service.
-            now: simulation time [ns].
-            q: a configuration; that of the model comes first.
-
-        Returns:
-            Time at which it begins [ns].
+        Now is the simulation time [ns]. The configuration of the model comes first in
+        ``q``.
 
         Raises:
             ParameterError: it lies in the past, or has a wrong number or name.

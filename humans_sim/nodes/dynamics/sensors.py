@@ -86,16 +86,7 @@ class NodeSensors:
 
     @classmethod
     def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
-        """Sensors by the parameters of a node.
-
-        Args:
-            given: a :class:`Declared`.
-            model: whose soles have sensors.
-            period: between states [s].
-
-        Raises:
-            ParameterError: a number has no meaning.
-        """
+        """Sensors by the parameters of a node; states are a period apart [s]."""
         seed = given.count("sensor_seed", 0, "of the errors of sensors")
         imu = Imu(
             given.text("imu.frame", BASE_LINK, "frame that carries the unit"),
@@ -125,14 +116,7 @@ class NodeSensors:
         return cls(imu, encoders, feet)
 
     def start(self, system: ModelSystem | SceneSystem) -> None:
-        """A run of a system begins.
-
-        Args:
-            system: of a model, alone or among free bodies.
-
-        Raises:
-            ParameterError: the model has no frame for the unit.
-        """
+        """A run of a system begins: of a model, alone or among free bodies."""
         self._model = measured_model(system)
         for sensor in (self.imu, self.encoders, *self.feet):
             sensor.attach(system)

@@ -91,9 +91,6 @@ class DynamicsSettings:
 
         Servos, friction, time step and body radius are those of the robot's file in
         ``config/robots`` unless given; with torques the feet alone touch.
-
-        Raises:
-            ParameterError: a value cannot be used.
         """
         number, choice = given.number, given.choice
         robot = RobotSetup.of_model(model)
@@ -307,10 +304,7 @@ class DynamicsSettings:
     ) -> tuple[Simulation, Stepper]:
         """A new simulation, and its stepper at a state of the robot.
 
-        Args:
-            model: the model.
-            q: configuration of the robot; free bodies are where the scene has them.
-            v: its velocity.
+        Free bodies are where the scene has them.
         """
         simulation = self.simulation(model)
         if isinstance(simulation.system, SceneSystem):
@@ -333,12 +327,7 @@ class DynamicsSettings:
         return (*(name for name in locked if name == BASE), *joints)
 
     def start(self, model: Model, posture: str = "") -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity at the start.
-
-        Args:
-            model: the model.
-            posture: name of a posture; that of the parameters unless given.
-        """
+        """Configuration and velocity at the start, in a posture or the usual one."""
         name = posture or self.posture
         q = start_posture(model, name, self.walking, self.slope, self.height)
         return q, np.zeros(model.nv)

@@ -58,11 +58,7 @@ from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
 
 
 def command_of(message: Any) -> dict[str, float]:
-    """Angles by joint of a JointState message.
-
-    Raises:
-        JointCommandError: lists of different lengths, or a joint named twice.
-    """
+    """Angles by joint of a JointState message; refused where a joint is named twice."""
     names, angles = list(message.name), list(message.position)
     if len(names) != len(angles):
         raise JointCommandError(f"{len(names)} names and {len(angles)} positions")
@@ -78,15 +74,6 @@ def requested_path(
 
     A motion of the boards' memory is read and played over the line, so that the limits
     hold for it too.
-
-    Args:
-        model: of the robot.
-        robot: with its boards.
-        request: of the service.
-        folder: where files of requests are.
-
-    Raises:
-        HumansError: it cannot be played.
     """
     rate, repetitions = request.rate or 1.0, request.repetitions or 1
     motion = _motion(robot, request, folder)
@@ -127,14 +114,7 @@ class BridgeDiagnostics(Diagnostics):
     def report(
         self, stage: str, problem: str, health: Health, more: dict[str, str]
     ) -> None:
-        """Report how it is.
-
-        Args:
-            stage: of the node's life.
-            problem: why the node is not where it should be; empty where it is.
-            health: of the robot.
-            more: further values, by name.
-        """
+        """Report the stage of the node, its problem if there is one, and the robot."""
         state = health.state.value
         failure, warnings = problem, [self.note]
         if health.state in _WRONG:
