@@ -103,11 +103,6 @@ def gravity_of(scene: Mapping[str, Any]) -> float | None:
     return float(np.linalg.norm(scene["gravity"]))
 
 
-def truth_of(value: YamlValue) -> bool:
-    """``true`` or ``false``."""
-    return value.choice(("true", "false")) == "true"
-
-
 TRUE_STATE, OBSERVER = "true_state", "observer"
 FEEDBACKS = (TRUE_STATE, OBSERVER)
 _NUMBERS = ("threshold", "release", "floor_height")

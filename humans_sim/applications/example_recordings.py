@@ -29,7 +29,7 @@ from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
 
 MARKER_SET, HEIGHT, MASS = "canonical", 1.741, 73.0
-"""Who is in the recording: what ``reconstruct`` needs to know of it [m, kg]."""
+"""Who is in the recordings: what ``reconstruct`` needs to know of them [m, kg]."""
 _DURATION, _RATE = 0.8, 100.0
 _NOISE, _HIDDEN, _SEED = 0.0005, 0.03, 106
 _HELD = {"r_shoulder_pitch": 0.9, "r_elbow_pitch": 0.4}
@@ -80,8 +80,6 @@ def write_example(path: Path) -> Path:
     return path
 
 
-MARKER_SET, HEIGHT, MASS = "canonical", 1.741, 73.0
-"""Who is in the recordings [m, kg]."""
 _MOTION_DURATION, _MOTION_RATE = 4.0, 100.0
 _MOTION_NOISE, _MOTION_HIDDEN, _MOTION_SEED = 0.0005, 0.02, 7
 _SQUAT = {"hip_pitch": 1.5, "knee": -1.6, "ankle_pitch": 0.55, "shoulder_pitch": 1.2}

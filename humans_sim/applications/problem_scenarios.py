@@ -15,6 +15,7 @@ import numpy as np
 
 from humans_sim.applications.control_sections import ControlSetup
 from humans_sim.applications.scenario_control import build_controller
+from humans_sim.applications.scene_files import truth_of
 from humans_sim.applications.scene_setup import SceneSetup
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.walk import ServoWalk
@@ -64,7 +65,7 @@ def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str,
     parameters: dict[str, Any] = {}
     for name, value in given.fields((), tuple(kinds)).items():
         if kinds[name] == "bool":
-            parameters[name] = value.choice(("true", "false")) == "true"
+            parameters[name] = truth_of(value)
             continue
         number = value.number({"pi": math.pi})
         if kinds[name] == "int":

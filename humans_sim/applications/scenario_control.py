@@ -29,8 +29,8 @@ from humans_sim.applications.control_sections import (
     only,
     period_of,
     torques_of,
-    truth_of,
 )
+from humans_sim.applications.scene_files import truth_of
 from humans_sim.applications.walk_control import stream_control, walk_control
 from humans_sim.control.bip.control import BipControl, LetDown, let_down
 from humans_sim.control.bip.task import BipTask, StepShape, start_of

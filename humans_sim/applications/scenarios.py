@@ -191,7 +191,13 @@ class Scenario:
         if self.has_bodies:
             return self._prepare_scene()
         if self.model is None:
-            return self._prepare_problem()
+            from humans_sim.applications.problem_scenarios import prepare_problem
+            from humans_sim.applications.scene_files import start_keys
+
+            fields = self._fields
+            return prepare_problem(
+                fields, start_keys(fields), self.method, self.options
+            )
         return self._prepare_model(self.model)
 
     def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -208,17 +214,9 @@ class Scenario:
         options = {"time_step": setup.time_step, **self.options}
         return prepare_scene(self._fields, model, ground, options)
 
-    def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        from humans_sim.applications.problem_scenarios import prepare_problem
-        from humans_sim.applications.scene_files import start_keys
-
-        return prepare_problem(
-            self._fields, start_keys(self._fields), self.method, self.options
-        )
-
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.control_sections import truth_of, with_feedback
+        from humans_sim.applications.control_sections import with_feedback
         from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
@@ -227,6 +225,7 @@ class Scenario:
             model_start,
             pushes_of,
             self_collision_of,
+            truth_of,
             values_of,
         )
         from humans_sim.dynamics.contacts import Contacts
@@ -249,7 +248,8 @@ class Scenario:
         scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
             locked = [item.text() for item in fields["locked"]]
-            scene["locked"] = [j for j in locked if j in (ALL, BASE) or _has(model, j)]
+            joints = {ALL, BASE, *model.joint_names}
+            scene["locked"] = [joint for joint in locked if joint in joints]
         if "free" in fields:
             free = {item.text() for item in fields["free"]}
             unknown = sorted(free - {BASE, *model.joint_names})
@@ -356,10 +356,6 @@ class Scenario:
             save=save,
         )
         return run
-
-
-def _has(model: Any, joint: str) -> bool:
-    return joint in model.joint_names
 
 
 def _check_scene(root: YamlValue, fields: dict[str, YamlValue]) -> None:

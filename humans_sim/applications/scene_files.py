@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,14 +121,6 @@ def _path(value: YamlValue) -> Path:
 
 _NUMBERS = ("spacing", "firmness", "patch", "thickness")
 _OTHERS = ("shape", "origin", "contact", "name")
-_LAW = (
-    "mass",
-    "period",
-    "ground_stiffness",
-    "ground_viscosity",
-    "stiffness",
-    "viscosity",
-)
 
 
 def with_deformable(ground: Ground, value: YamlValue) -> Ground:
@@ -162,7 +154,8 @@ def with_deformable(ground: Ground, value: YamlValue) -> Ground:
                 )
         law: ScreenLaw | str
         if given["law"].is_mapping():
-            own = given["law"].fields((), _LAW)
+            names = tuple(field.name for field in fields(ScreenLaw))
+            own = given["law"].fields((), names)
             with located_errors(given["law"]):
                 law = ScreenLaw(**{word: x.number() for word, x in own.items()})
         else:
@@ -213,9 +206,9 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
     if "slope" in given:
         angle = math.radians(given["slope"].number())
         solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
-    if "empty" in given and given["empty"].choice(("true", "false")) == "true":
+    if "empty" in given and truth_of(given["empty"]):
         solids = ()
-    if "floor" in given and given["floor"].choice(("true", "false")) == "false":
+    if "floor" in given and not truth_of(given["floor"]):
         solids = ()
     with located_errors(value):
         ground = Ground(law=law, solids=solids, **numbers)
@@ -279,13 +272,18 @@ def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
     """Whether joints have limits, or other limits for some: degrees to radians."""
     if value.is_mapping():
         return {name: pair.degrees() for name, pair in value.mapping().items()}
-    return value.choice(("true", "false")) == "true"
+    return truth_of(value)
 
 
 def values_of(value: YamlValue) -> bool | dict[str, float]:
     """Whether a property of the joints acts, or other values for some, by name."""
     if value.is_mapping():
         return {name: number.number() for name, number in value.mapping().items()}
+    return truth_of(value)
+
+
+def truth_of(value: YamlValue) -> bool:
+    """``true`` or ``false``."""
     return value.choice(("true", "false")) == "true"
 
 

@@ -23,9 +23,10 @@ from humans_sim.applications.scene_files import (
     geometry_of,
     ground_of,
     self_collision_of,
+    truth_of,
 )
 from humans_sim.bodies.loads import Load, PointForce, Spring, Wind
-from humans_sim.bodies.mass_properties import BodyError, MassProperties
+from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.bounded_text import element_error, parse_xml
@@ -123,7 +124,7 @@ class SceneSetup:
             contacts = [item.text() for item in fields["contacts"]]
             whole_body = bool(whole_body)
         if "whole_body" in fields:
-            whole_body = fields["whole_body"].choice(("true", "false")) == "true"
+            whole_body = truth_of(fields["whole_body"])
         given = fields["radii"].mapping() if "radii" in fields else {}
         radii = {name: value.positive() for name, value in given.items()}
         if "contact_geometry" in fields:
@@ -305,7 +306,12 @@ def read_body(text: str, path: Path, name: str = "") -> SceneBody:
     name = name or root.get("name", "")
     try:
         body = _shaped(name, mass, geometry, path)
-        return replace(body, properties=_properties(link, body.properties, path))
+        given = _child(link, "inertial", path).find("inertia")
+        if given is None:  # an even body
+            return body
+        xx, xy, xz, yy, yz, zz = (_number(given, key, path) for key in _MOMENTS)
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return replace(body, properties=replace(body.properties, inertia=inertia))
     except BodyError as error:
         raise ModelFileError(str(error), path) from error
 
@@ -362,13 +368,3 @@ def _shaped(name: str, mass: float, geometry: ET.Element, path: Path) -> SceneBo
         return SceneBody.ball(name, mass, *_sizes(ball, "radius", 1, path))
     kinds = ", ".join(sorted({item.tag for item in geometry})) or "nothing"
     raise UnsupportedShapeError(f"a free body is a box or a sphere, not {kinds}", path)
-
-
-def _properties(link: ET.Element, even: MassProperties, path: Path) -> MassProperties:
-    """Those of the URDF; of an even body where it gives no moments of inertia."""
-    given = _child(link, "inertial", path).find("inertia")
-    if given is None:
-        return even
-    xx, xy, xz, yy, yz, zz = (_number(given, key, path) for key in _MOMENTS)
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return replace(even, inertia=inertia)

@@ -27,8 +27,8 @@ from humans_sim.applications.control_sections import (
     only,
     period_of,
     torques_of,
-    truth_of,
 )
+from humans_sim.applications.scene_files import truth_of
 from humans_sim.contact.geometry.ground import Ground, ground_heights
 from humans_sim.control.falls.rising_walker import RisingWalk, RisingWalker
 from humans_sim.control.task.whole_body import JointLimits, WholeBody

@@ -127,11 +127,7 @@ class MotionPlayer(ModelNode):
     def _play(
         self, motion: KondoMotion, rate: float, repetitions: int, t: float
     ) -> float:
-        """Begin a motion from the present set points; how long it takes [s].
-
-        Raises:
-            HumansError: the motion does not fit the robot.
-        """
+        """Begin a motion from the present set points; how long it takes [s]."""
         names = {channel.joint for channel in self._channels.channels.values()}
         now = dict(zip(self.model.joint_names, self._led.tolist(), strict=True))
         begin = self._channels.values({name: now[name] for name in names})

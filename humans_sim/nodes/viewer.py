@@ -97,11 +97,7 @@ def _check_count(count: int) -> None:
 
 
 def touches_of(message: ContactStates) -> Touches:
-    """Contacts of a message.
-
-    Raises:
-        ConfigurationError: a number is not finite, or there are too many points.
-    """
+    """Contacts of a message; refused where a number is not finite."""
     points = message.points
     _check_count(len(points))
 
@@ -124,11 +120,7 @@ def touches_of(message: ContactStates) -> Touches:
 
 
 def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
-    """Outlines of planned steps: the line strips of a message.
-
-    Raises:
-        ConfigurationError: a number is not finite, or there are too many points.
-    """
+    """Outlines of planned steps: the line strips of a message."""
     _check_count(sum(1 + len(marker.points) for marker in message.markers))
     steps = []
     for marker in message.markers:
@@ -147,12 +139,7 @@ def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
 
 
 def seen_markers_of(message: MarkerArray) -> SeenMarkers:
-    """Optical markers beside a reconstructed body, of their drawings.
-
-    Raises:
-        ConfigurationError: a number is not finite, a line has one end, or there are
-            too many points.
-    """
+    """Optical markers beside a reconstructed body, of their drawings."""
     _check_count(sum(1 + len(marker.points) for marker in message.markers))
     positions = {
         marker.ns: np.array([vector_of(p) for p in marker.points]).reshape(-1, 3)
@@ -180,11 +167,7 @@ def seen_markers_of(message: MarkerArray) -> SeenMarkers:
 
 
 def seen_robot(message: Any) -> SeenRobot | None:
-    """How a real robot is, of a message on ``/diagnostics``.
-
-    Returns:
-        None where the message is of something else.
-    """
+    """How a real robot is, by ``/diagnostics``; None: of something else."""
     for status in message.status:
         if status.name.endswith(_ROBOT):
             values = {item.key: item.value[:_LONGEST] for item in status.values}
@@ -195,11 +178,7 @@ def seen_robot(message: Any) -> SeenRobot | None:
 
 
 def simulation_state(message: Any) -> tuple[str, str] | None:
-    """State of a simulation and what failed, of a message on ``/diagnostics``.
-
-    Returns:
-        None where the message is of something else.
-    """
+    """State of a simulation, and what failed, by ``/diagnostics``; None: of others."""
     for status in message.status:
         if status.name.endswith(_SIMULATION):
             values = {item.key: item.value for item in status.values}
@@ -416,8 +395,7 @@ class Viewer(StateListener):
     def _draw_markers(self, message: MarkerArray) -> bool:
         """Draw markers with the body of their time: a later one would be elsewhere.
 
-        Returns:
-            Whether the body waits for its markers.
+        Returns whether the body waits for its markers.
         """
         if time.monotonic() > self._markers_at + _MARKER_TIME:
             self._markers = None

@@ -24,7 +24,6 @@ from humans_sim.applications.person import Person, nearest_person
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import absence_reason, is_file, is_folder
 from humans_sim.models.conventions import convention_names, load_convention
-from humans_sim.models.model import Model
 from humans_sim.observation.markers.read import READERS
 from humans_sim.observation.posture.opensim_files import check_coordinates
 
@@ -78,7 +77,9 @@ def plan_batch(
             person = replace(person, marker_set=str(own))
         correspondence = settings.steps().correspondence
         model, _ = person.load(settings.reading, correspondence, settings.force)
-        _check_convention(model, settings)
+        load_convention(settings.convention, model)
+        if "osim" in settings.formats:
+            check_coordinates(model, settings.convention)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: results must go to a folder")
@@ -196,13 +197,6 @@ def _result_name(place: Path) -> str:
     numbered = _NUMBER.fullmatch(place.stem)
     stem = numbered.group(1) if numbered else place.stem
     return (place.parent / stem).as_posix()
-
-
-def _check_convention(model: Model, settings: TrialSettings) -> None:
-    """Refuse a convention that is for another model, or has no ``.osim``."""
-    load_convention(settings.convention, model)
-    if "osim" in settings.formats:
-        check_coordinates(model, settings.convention)
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

@@ -35,6 +35,7 @@ from humans_sim.applications.reconstruction_files import (
     ForceResults,
     analyse_forces,
     check_formats,
+    json_number,
     write_reconstruction,
 )
 from humans_sim.core.bounded_text import fits
@@ -424,17 +425,17 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
             {
                 "frame": int(result.trial.frames[row]),
                 "time": float(result.t[row]),
-                "rms": _number(frame_rms[row]),
+                "rms": json_number(frame_rms[row]),
                 "marker": result.names[int(np.argmax(distances))],
-                "largest": _number(distances.max()),
+                "largest": json_number(distances.max()),
                 "used": int(result.used[row].sum()),
             }
         )
     markers = [
         {
             "name": name,
-            "rms": _number(rms[k]),
-            "mean": _number(means[k]),
+            "rms": json_number(rms[k]),
+            "mean": json_number(means[k]),
             "occluded": float(result.occluded[:, k].mean()),
             "rejected": float(rejected[:, k].mean()),
         }
@@ -444,9 +445,9 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
         "verdict": result.verdict.grade,
         "reasons": list(result.verdict.reasons),
         "frames": len(result.t),
-        "rms": _number(result.rms),
+        "rms": json_number(result.rms),
         "worst_marker": result.names[worst],
-        "worst_marker_mean": _number(means[worst]),
+        "worst_marker_mean": json_number(means[worst]),
         "occluded": float(result.occluded.mean()),
         "rejected": float(rejected.mean()),
         "converged": int(np.asarray(result.converged, bool).sum()),
@@ -459,8 +460,3 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
         "markers": markers,
         "worst_frames": frames,
     }
-
-
-def _number(value: float) -> float | None:
-    """A number that JSON has."""
-    return float(value) if np.isfinite(value) else None

@@ -53,12 +53,7 @@ class BridgeSettings:
 
     @classmethod
     def declare(cls, given: Parameters) -> BridgeSettings:
-        """Declare the parameters and read them.
-
-        Raises:
-            ParameterError: a value cannot be used.
-            ModelFileError: the file of the robot is malformed.
-        """
+        """Declare the parameters and read them."""
         robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))
         if not given.flag("self_collision", True, "refuses what makes links touch"):
             robot = replace(robot, self_collision=None)

@@ -83,12 +83,7 @@ class ReconstructionDiagnostics(Diagnostics):
         self._seen = self._occluded = self._rejected = self._lost = 0
 
     def take(self, frame: LiveFrame, seconds: float) -> None:
-        """Count a frame.
-
-        Args:
-            frame: as it was explained.
-            seconds: from its arrival to ``joint_states``, wall time.
-        """
+        """Count a frame; its wall time [s] is from its arrival to ``joint_states``."""
         self.counts["frames"] += 1
         self._solved.append(frame.seconds)
         self._answered.append(seconds)
@@ -101,11 +96,7 @@ class ReconstructionDiagnostics(Diagnostics):
     def report(self, state: str, note: str, starts: int, files: str) -> None:
         """Report how the time since the last message was.
 
-        Args:
-            state: one word or a few.
-            note: what is not as it should be, empty where nothing is.
-            starts: how often frames began.
-            files: what the action does.
+        The note is what is not as it should be, ``files`` what the action does.
         """
         now = time.monotonic()
         count, span = len(self._solved), max(now - self._reported_at, 1e-9)
@@ -154,8 +145,7 @@ _PATIENCE = 1.0
 class FileGoals:
     """Serves the action; one goal at a time, in a thread beside that of the node.
 
-    Args:
-        job: makes a job of a goal, or raises.
+    ``job`` makes a job of a goal, or raises.
     """
 
     def __init__(
@@ -394,12 +384,7 @@ class Reconstruction(ModelNode):
         return JointSpread(names, frame.std[6:], hidden, frame.noise)
 
     def _job(self, goal: Any) -> FileJob:
-        """A file to do, by a goal; what it leaves open is that of the parameters.
-
-        Raises:
-            ConfigurationError: no file is named.
-            ParameterError: a file is not in the folder of requests.
-        """
+        """A file to do, by a goal; what it leaves open is that of the parameters."""
         if not goal.file:
             raise ConfigurationError("the goal names no file")
         path, known = self._folder.path, self._folder.known_or_path

@@ -49,16 +49,9 @@ class _Goal:
 def begin_steps(
     pattern: WalkPattern | RisingWalker, standing: bool, steps: int, velocity: Any
 ) -> None:
-    """Begin a number of steps, or a walk without an end.
+    """Begin a number of steps, or with 0 a walk without an end.
 
-    Args:
-        pattern: of the walk, or what leads it.
-        standing: whether the robot stands now.
-        steps: how many; 0: no end.
-        velocity: of a twist (6,).
-
-    Raises:
-        ParameterError: it walks already, or nothing is asked for.
+    The velocity is that of a twist (6,). Whoever walks already is refused.
     """
     if not standing:
         raise ParameterError("it walks already: stop it by cmd_vel first")
@@ -102,12 +95,9 @@ class WalkGoals:
         return self._goal is not None
 
     def tick(self, t: float, place: pin.SE3 | None, status: WalkStatus) -> None:
-        """Look at the goal after a tick.
+        """Look at the goal after a tick at a time [s].
 
-        Args:
-            t: time of the tick [s].
-            place: of base_footprint, None where unknown.
-            status: of the walk.
+        The place is that of base_footprint, None where unknown.
         """
         self._now, self._place = t, place
         goal = self._goal
@@ -187,10 +177,8 @@ class Rising:
     Args:
         node: publishes ``events`` and offers ``get_up``.
         walker: leads the robot while it is on its feet.
-        get_up: one of ``never``, ``asked``, ``always``.
-
-    Attributes:
-        walker: that gets up; None: never.
+        get_up: one of ``never``, ``asked``, ``always``; without ``never`` the attribute
+            ``walker`` is what gets up.
     """
 
     def __init__(self, node: Node, walker: Walker, get_up: str) -> None:

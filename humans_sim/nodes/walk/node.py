@@ -61,13 +61,8 @@ from humans_sim.nodes.walk.topics import StatusTopics, WalkDiagnostics
 def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
     """Points of a path in the world of the plan (n, 2) [m].
 
-    Args:
-        message: the path; its heights and headings are not used.
-        frame: of the odometry, in which a path is wanted.
-        plan: pose of the plan's world in that frame.
-
-    Raises:
-        ConfigurationError: it is in another frame, empty or not finite.
+    Heights and headings of the path are not used. It must be in the frame of the
+    odometry, in which the plan has its pose.
     """
     given = message.header.frame_id
     if given and given != frame:
@@ -375,11 +370,7 @@ class Walk(ModelNode):
         self._note, self._velocity_at = "", math.inf
 
     def _begin_steps(self, steps: int, velocity: np.ndarray) -> None:
-        """Begin a number of steps, or a walk without an end.
-
-        Raises:
-            HumansError: it cannot be.
-        """
+        """Begin a number of steps, or a walk without an end."""
         self._check_ready()
         command = self._command
         standing = command is not None and command.plan.phase == WalkPhase.STANDING

@@ -41,11 +41,7 @@ class WalkNodeSettings:
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> WalkNodeSettings:
-        """Declare the parameters and read them.
-
-        Raises:
-            ParameterError: a value cannot be used.
-        """
+        """Declare the parameters and read them."""
         number = given.number
         velocity = given.numbers(
             "cmd_vel", "to walk with at the start: vx, vy [m/s], wz [rad/s]", 3
@@ -79,11 +75,7 @@ class WalkNodeSettings:
 
 
 def get_up_of(given: Parameters, model: Model) -> str:
-    """The value of the parameter ``get_up``.
-
-    Raises:
-        ParameterError: it is no such word, or the model has no motions to get up.
-    """
+    """The value of the parameter ``get_up``; refused where no motions get it up."""
     word = given.text(
         "get_up", "", "after a fall: never, asked, always; empty: asked if it can"
     )

@@ -71,15 +71,11 @@ def walk_status(
     solve_time: float,
     text: str,
 ) -> WalkStatus:
-    """WalkStatus message.
+    """WalkStatus message of a tick.
 
-    Args:
-        header: time of the tick, and frame of the base's pose.
-        command: of the tick.
-        placement: of the plan in that frame.
-        centre: of mass; that of the plan where it is not known.
-        solve_time: wall time of the tick [s].
-        text: what limits or stops the walk.
+    The header has the frame of the base's pose, in which the plan is placed. Where the
+    centre of mass is not known, it is that of the plan. The solve time is wall time
+    [s].
     """
     plan, message = command.plan, WalkStatus(header=header, message=text)
     message.phase = WalkStatus.FALLEN if command.fallen else int(plan.phase)
@@ -134,10 +130,7 @@ class WalkMarkers:
     def balance(self, header: Header, status: WalkStatus, corners: Any) -> MarkerArray:
         """Centre of mass, zero-moment points and the edge of the support.
 
-        Args:
-            header: of the drawings.
-            status: of the same time.
-            corners: of the support, in the header's frame (n, 3) [m].
+        Corners of the support are in the header's frame (n, 3) [m].
         """
         com = status.center_of_mass
         below = Point(x=com.x, y=com.y, z=float(corners[0][2]))
@@ -201,15 +194,10 @@ class StatusTopics:
     def publish(
         self, tick: WalkTick, seen: BaseSample | None, frame: str
     ) -> tuple[WalkStatus, pin.SE3 | None]:
-        """Publish what a tick was.
+        """Publish a tick; its status, and the place of base_footprint, if known.
 
-        Args:
-            tick: the tick.
-            seen: where the base was then, if that is known.
-            frame: of what is published where it is not.
-
-        Returns:
-            The status, and the place of base_footprint, if that is known.
+        Where the base was then may not be known: ``frame`` is for what is published
+        then.
         """
         command, centre, place = tick.command, None, None
         header = Header(
