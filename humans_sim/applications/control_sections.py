@@ -38,6 +38,22 @@ _PERIOD = 0.005
 """Time between two commands of torques and voltages unless a file gives it [s]."""
 
 
+class ControlSection(NamedTuple):
+    """The section of a controller, and what belongs to it.
+
+    Attributes:
+        value: the section.
+        actuation: section of the drives, or None.
+        model: what is controlled.
+        scene: arguments of the simulation that say what the model may touch.
+    """
+
+    value: YamlValue
+    actuation: YamlValue | None
+    model: Model
+    scene: Mapping[str, Any]
+
+
 class ControlSetup(NamedTuple):
     """An actuation with its controller.
 
@@ -156,13 +172,9 @@ def _section(value: YamlValue | None) -> tuple[str, dict[str, Any]]:
     return OBSERVER, options
 
 
-def gait_control(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def gait_control(request: ControlSection) -> ControlSetup:
     """A human that walks by torques in its joints, from the middle of a stride."""
+    value, actuation, model, scene = request
     given = value.fields(("speed",), ("period",))
     period = period_of(given)
     with located_errors(value):

@@ -23,6 +23,7 @@ from humans_sim.applications.bip_station import MOTIONS, STEP, bip_trajectory
 from humans_sim.applications.control_sections import (
     LAW,
     SERVO,
+    ControlSection,
     ControlSetup,
     gait_control,
     numbers_of,
@@ -85,7 +86,8 @@ def build_controller(
     with located_errors(section):
         if kind == WALK:
             return walk_control(section, actuation, model, scene, walking, pace)
-        control = _CONTROLLERS[kind](section, actuation, model, scene)
+        request = ControlSection(section, actuation, model, scene)
+        control = _CONTROLLERS[kind](request)
     return control
 
 
@@ -135,13 +137,9 @@ def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
     return names
 
 
-def _follow(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _follow(request: ControlSection) -> ControlSetup:
     """A body that follows a motion by torques in its joints."""
+    value, actuation, model, scene = request
     given = value.fields(
         ("end", "feet", "curves", "support"),
         ("friction", "frames", "stiffness", "period"),
@@ -169,13 +167,9 @@ def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
     return motion
 
 
-def _fes_stand(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _fes_stand(request: ControlSection) -> ControlSetup:
     """A body that stands up, its knees driven by stimulated muscles."""
+    value, actuation, model, scene = request
     given = value.fields(
         ("rise", "end", "feet", "curves", "seated", "standing"),
         ("friction", "period", "plan"),
@@ -203,13 +197,9 @@ def _fes_stand(
     return ControlSetup(both, whole.postures[0], stand)
 
 
-def _fes_swing(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _fes_swing(request: ControlSection) -> ControlSetup:
     """A knee that stimulation drives from limit to limit."""
+    value, actuation, model, scene = request
     given = value.fields((), ("recruitment", "margin", "period"))
     numbers = {key: item.positive() for key, item in given.items()}
     muscles = _muscles(actuation, model)
@@ -232,13 +222,9 @@ def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
     return muscles
 
 
-def _bip(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _bip(request: ControlSection) -> ControlSetup:
     """Bip on a trajectory of its task function, through its motors."""
+    value, actuation, model, scene = request
     given = value.fields(
         ("motion",),
         ("step", "let_down", "stiffness", "damping", "friction", "margin", "period"),

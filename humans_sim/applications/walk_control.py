@@ -21,6 +21,7 @@ from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.control_sections import (
     SERVO,
+    ControlSection,
     ControlSetup,
     gravity_of,
     numbers_of,
@@ -267,13 +268,9 @@ class _StreamedAngles(Controller):
         return self._angles(t + PERIOD)
 
 
-def stream_control(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def stream_control(request: ControlSection) -> ControlSetup:
     """Servos that follow a walk as it is planned, without sensors."""
+    value, actuation, model, scene = request
     given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
     if actuation is None:
         raise value.error("the actuation must be a servo")

@@ -303,7 +303,7 @@ class Viewer(StateListener):
                 twist = velocity_of(message.commanded_velocity)
             except ConfigurationError as error:
                 self._walk = None
-                self._refuse("walk_status", error)
+                warn_refused(self, "walk_status", error)
                 return
             self._velocity = Velocity(*twist[[0, 1, 5]].tolist())
         elif isinstance(self._page.panel, Panel) and nanoseconds_of(
@@ -344,41 +344,40 @@ class Viewer(StateListener):
             self._changed = False
         if self._changed:
             self._changed = False
-            self._state = Seen(
-                self._time, self.configuration(), self._touches(), self._planned()
-            )
-            self._draw_bodies()
-            self._draw_ground()
+            touches = self._read("ground_contacts", self._contacts, touches_of)
+            planned = self._read("footsteps", self._plan, planned_of) or ()
+            self._state = Seen(self._time, self.configuration(), touches, planned)
+            self._draw_surroundings()
         if self._state is not None:
             self._page.show(self._with_status(self._state))
 
-    def _draw_bodies(self) -> None:
-        """Draw what stands around the robot, where that is known."""
-        message, self._bodies = self._bodies, None
-        if message is None or not message.markers:
-            return
-        if message.markers[0].header.frame_id != self._frame:
-            return
+    def _read(self, topic: str, message: Any, read: Callable[[Any], Any]) -> Any:
+        """What a message says; None where it is of another frame, or refused."""
+        if message is None or not getattr(message, "markers", True):
+            return None
+        first = message.markers[0] if hasattr(message, "markers") else message
+        if first.header.frame_id != self._frame:
+            return None
         try:
-            bodies = seen_bodies_of(message)
-        except ConfigurationError as error:
-            self._refuse("scene", error)
-            return
-        with self._page.scene.server.atomic():
-            self._body_layer.show(bodies)
+            return read(message)
+        except (ConfigurationError, ParameterError) as error:
+            warn_refused(self, topic, error)
+            return None
 
-    def _draw_ground(self) -> None:
-        """Draw a ground that gives way where new heights have come."""
+    def _draw_surroundings(self) -> None:
+        """Draw bodies around the robot and ground that gives way, where they are new."""
+        message, self._bodies = self._bodies, None
+        bodies = self._read("scene", message, seen_bodies_of)
+        if bodies is not None:
+            with self._page.scene.server.atomic():
+                self._body_layer.show(bodies)
         place = self._ground_place
-        if self._heights is None or place is None:
-            return
-        heights, self._heights = self._heights, None
-        if heights.header.frame_id != self._frame:
-            return
-        try:
-            self._page.scene.show_ground(footprints_in(heights, place))
-        except ParameterError as error:
-            self._refuse("ground/heights", error)
+        if place is not None:
+            heights, self._heights = self._heights, None
+            show = self._page.scene.show_ground
+            self._read(
+                "ground/heights", heights, lambda m: show(footprints_in(m, place))
+            )
 
     def _add_controls(self) -> None:
         """Add the controls of what is there: where a robot is, it must be armed."""
@@ -410,7 +409,7 @@ class Viewer(StateListener):
         try:
             seen = seen_markers_of(message)
         except ConfigurationError as error:
-            self._refuse("reconstruction_markers", error)
+            warn_refused(self, "reconstruction_markers", error)
             return False
         self._state = Seen(stamp * 1e-9, self._states.pop(stamp))
         with self._page.scene.server.atomic():
@@ -432,31 +431,6 @@ class Viewer(StateListener):
             message=message[:_LONGEST_MESSAGE],
             failed=bool(self._failure) or fallen,
         )
-
-    def _touches(self) -> Touches | None:
-        message = self._contacts
-        if message is None or message.header.frame_id != self._frame:
-            return None
-        try:
-            return touches_of(message)
-        except ConfigurationError as error:
-            self._refuse("ground_contacts", error)
-            return None
-
-    def _planned(self) -> tuple[PlannedStep, ...]:
-        message = self._plan
-        if message is None or not message.markers:
-            return ()
-        if message.markers[0].header.frame_id != self._frame:
-            return ()
-        try:
-            return planned_of(message)
-        except ConfigurationError as error:
-            self._refuse("footsteps", error)
-            return ()
-
-    def _refuse(self, topic: str, error: Exception) -> None:
-        warn_refused(self, topic, error)
 
     def _settings(self) -> WalkSettings | None:
         try:

@@ -44,17 +44,7 @@ COLUMNS: dict[str, Any] = {
 """Columns beside the varied values and the seed, with the types of their values."""
 METRICS = (
     "success",
-    "end_time",
-    "fall_time",
-    "steps",
-    "distance",
-    "speed",
-    "heading_deg",
-    "drift",
-    "slip_mm",
-    "cost_of_transport",
-    "largest_tilt_deg",
-    "wall_time",
+    *(key for key, kind in COLUMNS.items() if kind is _NUMBER and key != "cpu_time"),
 )
 """What a plot can show; success: share of the runs that finished."""
 

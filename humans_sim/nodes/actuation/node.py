@@ -34,6 +34,7 @@ from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
 from humans_sim.nodes.actuation.settings import ActuationSettings
 from humans_sim.nodes.common.conversions import (
+    filled,
     joint_motion,
     joint_state,
     nanoseconds_of,
@@ -44,48 +45,17 @@ from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import REPEAT
 
-_MUSCLE_FIELDS = (
-    "name",
-    "joint_name",
-    "calcium_state",
-    "command_signal",
-    "recruitment",
-    "length",
-    "strain",
-    "strain_rate",
-    "contractile_direction",
-    "contractile_strain_rate",
-    "contractile_stiffness",
-    "contractile_force",
-    "force",
-    "torque",
-)
-_ACTUATOR_FIELDS = (
-    "name",
-    "command",
-    "applied",
-    "position",
-    "velocity",
-    "torque",
-    "gear_ratio",
-    "current",
-    "voltage",
-    "electrical_power",
-)
-"""Fields that a state and its message share."""
-
 
 def actuator_states(stamp: Any, states: Iterable[ActuatorState]) -> ActuatorStates:
     """ActuatorStates message; the shafts are those of measured joints."""
     message = ActuatorStates()
     message.header.stamp = stamp
     for state in states:
-        one = ActuatorStateMessage(command_kind=int(state.kind), position_measured=True)
-        if state.saturated:
+        fields = dict(vars(state))
+        one = ActuatorStateMessage(command_kind=int(fields.pop("kind")))
+        if fields.pop("saturated"):
             one.status = ActuatorStateMessage.SATURATED
-        for field in _ACTUATOR_FIELDS:
-            setattr(one, field, getattr(state, field))
-        message.actuators.append(one)
+        message.actuators.append(filled(one, fields | {"position_measured": True}))
     return message
 
 
@@ -94,12 +64,11 @@ def muscle_states(stamp: Any, states: Iterable[MuscleState]) -> MuscleStates:
     message = MuscleStates()
     message.header.stamp = stamp
     for state in states:
-        one = MuscleStateMessage()
-        for field in _MUSCLE_FIELDS:
-            setattr(one, field, getattr(state, field))
-        if math.isfinite(state.next_calcium_switch):
-            one.next_calcium_switch = time_of(round(state.next_calcium_switch * 1e9))
-        message.muscles.append(one)
+        fields = dict(vars(state))
+        switch = fields.pop("next_calcium_switch")
+        if math.isfinite(switch):
+            fields["next_calcium_switch"] = time_of(round(switch * 1e9))
+        message.muscles.append(filled(MuscleStateMessage(), fields))
     return message
 
 

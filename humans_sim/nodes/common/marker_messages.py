@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from humans_msgs.msg import MarkerFrame, ReconstructionQuality
@@ -100,29 +100,32 @@ def quality_message(
     header: Header,
     number: int,
     names: Sequence[str],
-    status: np.ndarray,
-    differences: np.ndarray,
-    converged: bool,
-    iterations: int,
-    seconds: float,
-    unobservable: Sequence[str],
+    fit: Any,
+    seconds: float = 0.0,
+    unobservable: Sequence[str] = (),
     spread: JointSpread | None = None,
 ) -> ReconstructionQuality:
     """ReconstructionQuality message.
 
-    Arguments are those of ``quality_message`` of ``observation.posture.export``, and
-    ``spread``: how sure the angles are; None: not worked out.
+    Args:
+        header: time and frame of the markers.
+        number: of the frame.
+        names: labels of its markers.
+        fit: with ``status``, ``differences``, ``converged`` and ``iterations``, as of
+            ``quality_message`` of ``observation.posture.export``.
+        seconds: it took.
+        unobservable: joints that no marker used can see.
+        spread: how sure the angles are; None: not worked out.
     """
-    used = status == MarkerStatus.USED
     fields = export.quality_message(
         {},
         number,
         names,
-        status,
-        differences,
-        used,
-        converged,
-        iterations,
+        fit.status,
+        fit.differences,
+        fit.status == MarkerStatus.USED,
+        fit.converged,
+        fit.iterations,
         seconds,
         unobservable,
     )

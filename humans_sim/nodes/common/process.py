@@ -3,13 +3,8 @@
 
 The end comes in this order: robots are made safe, callbacks come back, nodes close what
 they hold (files, ports, pages), the middleware is left. The middleware can hang there
-while other participants vanish, so this last part has a deadline.
-
-*Deadline*, even when the interpreter is stuck. rclpy destroys nodes with the
-interpreter's lock held, and the middleware below it can hang there while other
-participants vanish: no Python thread runs any more, and no signal handler. So the end
-is left to a timer of the C library, whose thread calls ``_Exit`` without asking the
-interpreter.
+while other participants vanish, so this last part has a deadline
+(:mod:`~humans_sim.nodes.common.process_end`).
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from rclpy.node import Node
 from simulation_interfaces.msg import Result
 from simulation_interfaces.srv import SetSimulationState
 
+from humans_sim.core.errors import HumansError
+
 
 class Reply:
     """The answer to one request."""
@@ -62,6 +64,15 @@ def create_deferred_service(
 
     # Executors hand what the callback returns to this method of the service.
     service.send_response = attach
+
+
+def answered(response: Any, work: Callable[[], str]) -> Any:
+    """A response that work was done, with what it says, or why it was not."""
+    try:
+        response.success, response.message = True, work()
+    except HumansError as error:
+        response.success, response.message = False, str(error)
+    return response
 
 
 class PatientServer(ActionServer):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -39,22 +39,6 @@ _TEXTS = {
     "resolution": "step of rounding; 0: none [{0}]",
     "range": "largest reading; 0: none [{0}]",
 }
-
-
-class Declared(Protocol):
-    """The declaration of a node's parameters; see the nodes' ``Parameters``."""
-
-    def number(self, name: str, default: float, description: str, low: float) -> float:
-        """A number from ``low`` on."""
-
-    def count(self, name: str, default: int, description: str) -> int:
-        """A whole number."""
-
-    def text(self, name: str, default: str, description: str) -> str:
-        """A text."""
-
-    def flag(self, name: str, default: bool, description: str) -> bool:
-        """True or false."""
 
 
 class Readings(NamedTuple):
@@ -155,7 +139,7 @@ class NodeSensors:
         )
 
 
-def _errors(given: Declared, prefix: str, unit: str) -> SignalErrors:
+def _errors(given: Any, prefix: str, unit: str) -> SignalErrors:
     numbers = {
         field.name: given.number(
             f"{prefix}.{field.name}", 0.0, _TEXTS[field.name].format(unit), 0.0

@@ -49,6 +49,7 @@ from humans_sim.nodes.common.diagnostics import BEAT, REFUSED, Diagnostics
 from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
+from humans_sim.nodes.common.services import answered
 from humans_sim.nodes.common.trajectory_goals import (
     DrivenRobot,
     Present,
@@ -371,14 +372,7 @@ class KondoBridge(LifecycleModelNode):
     # -- services --------------------------------------------------------------------
 
     def _answer(self, work: Callable[[], str]) -> Callable[[Any, Any], Any]:
-        def answer(_: Any, response: Any) -> Any:
-            try:
-                response.success, response.message = True, work()
-            except HumansError as error:
-                response.success, response.message = False, str(error)
-            return response
-
-        return answer
+        return lambda _, response: answered(response, work)
 
     def _home(self) -> str:
         robot = self._ready()
@@ -420,19 +414,15 @@ class KondoBridge(LifecycleModelNode):
         return f"stopped{_RESTART}, or free the servos"
 
     def _on_play(self, request: Any, response: Any) -> Any:
-        try:
-            robot = self._ready()
+        def play() -> str:
+            robot, folder = self._ready(), self._settings.folder
             seconds = self._lead(
-                lambda: requested_path(
-                    self.model, robot, request, self._settings.folder
-                ),
-                "motion",
+                lambda: requested_path(self.model, robot, request, folder), "motion"
             )
-        except HumansError as error:
-            response.success, response.message = False, str(error)
-            return response
-        response.success, response.duration = True, duration_of(seconds)
-        return response
+            response.duration = duration_of(seconds)
+            return ""
+
+        return answered(response, play)
 
     def _lead(self, make: Callable[[], JointPath], name: str) -> float:
         """Lead along a path from here on, in place of any other; its duration [s]."""

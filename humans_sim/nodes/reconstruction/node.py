@@ -203,17 +203,8 @@ class FileGoals:
         feedback = Reconstruct.Feedback(
             frames_done=done.frames, frames_total=done.total
         )
-        posture = done.posture
         feedback.quality = quality_message(
-            Header(frame_id=self._frame),
-            done.number,
-            done.names,
-            posture.status,
-            posture.differences,
-            posture.converged,
-            posture.iterations,
-            0.0,
-            (),
+            Header(frame_id=self._frame), done.number, done.names, done.posture
         )
         return feedback
 
@@ -360,10 +351,7 @@ class Reconstruction(ModelNode):
                     header,
                     number,
                     frame.names,
-                    frame.status,
-                    frame.differences,
-                    frame.converged,
-                    frame.iterations,
+                    frame,
                     frame.seconds,
                     self._live.unobservable(frame),
                     self._spread(frame),

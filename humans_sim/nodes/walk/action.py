@@ -22,7 +22,7 @@ from humans_sim.control.falls.rising_walker import RiseState, RisingWalker
 from humans_sim.control.walking import Walker, WalkPattern, WalkPhase
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.nodes.common.conversions import duration_of, velocity_of
-from humans_sim.nodes.common.services import PatientServer
+from humans_sim.nodes.common.services import PatientServer, answered
 from humans_sim.nodes.common.simulation_messages import simulation_event
 from humans_sim.nodes.walk.settings import ALWAYS, NEVER
 from humans_sim.nodes.walk.topics import pose_message
@@ -233,11 +233,10 @@ class Rising:
     def _on_get_up(
         self, _: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        try:
+        def get_up() -> str:
             if self.walker is None:
                 raise ParameterError("it never gets up: see the parameter get_up")
             self.walker.get_up()
-            response.success, response.message = True, self.walker.text
-        except HumansError as error:
-            response.success, response.message = False, str(error)
-        return response
+            return self.walker.text
+
+        return answered(response, get_up)
