@@ -365,7 +365,7 @@ class Viewer(StateListener):
             return None
 
     def _draw_surroundings(self) -> None:
-        """Draw bodies around the robot and ground that gives way, where they are new."""
+        """Draw new bodies around the robot, and new ground that gives way."""
         message, self._bodies = self._bodies, None
         bodies = self._read("scene", message, seen_bodies_of)
         if bodies is not None:
