@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from humans_sim.applications.graphs import graph_names, read_graph
-from humans_sim.nodes.common.bag import full_name, message_class
+from humans_sim.nodes.common.conversions import full_name, message_class
 
 PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "120"))
 """Longest wait for a graph to start, or for an answer [s of wall time]."""

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from bag_recorder import BagRecorder, bag_content
 from humans_msgs.srv import Reset
 from rclpy.executors import SingleThreadedExecutor
 from simulation_interfaces.msg import Result
 from simulation_interfaces.srv import GetEntitiesStates, StepSimulation
 
 from humans_sim.applications.graphs import Graph, read_graph
-from humans_sim.nodes.common.bag import BagRecorder, bag_content
 
 WALL = {"/diagnostics"}
 """Topics that are about the wall clock."""

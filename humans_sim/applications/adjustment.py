@@ -60,7 +60,6 @@ class MarkerResidual:
     """A recorded marker in one frame, and the tag it stands for.
 
     Attributes:
-        label: in the recording.
         tag: of the person; empty where it stands for none.
         measured: where it was (3,) [m]; NaN where not seen.
         modelled: where the body has the tag (3,) [m]; NaN without a tag.
@@ -84,13 +83,11 @@ class Adjustment:
 
     Args:
         recording: as read, z up [m].
-        subject: to begin with.
         source: name or path of the marker set whose places follow the lengths; None:
             places are the subject's own and stay.
         correspondence: of the laboratory's labels, or None.
 
     Attributes:
-        recording: as read.
         subject: the person as it is now.
         result: postures of all frames of this person, or None.
         frame: number of the row that is looked at; :meth:`go_to` changes it.
@@ -103,7 +100,6 @@ class Adjustment:
         source: str | Path | None = None,
         correspondence: Correspondence | None = None,
     ) -> None:
-        """Begin with the subject, its labels matched by name."""
         self.recording, self._first, self._source = recording, subject, source
         self._correspondence = correspondence
         self._prepared = prepare(recording).trial
@@ -120,11 +116,7 @@ class Adjustment:
         marker_set: str | Path,
         correspondence: Correspondence | None = None,
     ) -> Adjustment:
-        """Begin with a model and a marker set on it.
-
-        Raises:
-            ParameterError: the model has no lengths, or there is no such set.
-        """
+        """Begin with a model and a marker set on it."""
         markers = load_marker_set(marker_set, model).markers
         if not model.lengths or model.height is None or model.mass is None:
             raise ParameterError(f"{model.name} has no lengths to set")
@@ -180,16 +172,7 @@ class Adjustment:
         return next((tag for tag, x in self._labels.items() if x == label), None)
 
     def set_length(self, name: str, value: float, both: bool = False) -> None:
-        """Set a length [m].
-
-        Args:
-            name: of the length.
-            value: [m].
-            both: whether that of the other side gets the same value.
-
-        Raises:
-            ParameterError: there is no such length, or it is not above zero.
-        """
+        """Set a length [m], and that of the other side with ``both``."""
         lengths = dict(self.subject.lengths)
         if name not in lengths:
             raise ParameterError(f"{self.subject.model_name} has no length '{name}'")
@@ -201,11 +184,7 @@ class Adjustment:
         self._resize(self.subject.height, lengths)
 
     def set_stature(self, value: float) -> None:
-        """Set the stature [m]; all lengths change with it in proportion.
-
-        Raises:
-            ParameterError: it is not above zero.
-        """
+        """Set the stature [m]; all lengths change with it in proportion."""
         if not 0.0 < value < np.inf:
             raise ParameterError(f"a stature is above zero, not {value:g}")
         scale = value / self.subject.height
@@ -231,9 +210,6 @@ class Adjustment:
             name: of the tag.
             at: in the segment's frame, HuMAnS axes (3,) [m].
             both: whether that of the other side gets the mirrored place.
-
-        Raises:
-            ParameterError: there is no such tag, or the place is no place.
         """
         at = np.asarray(at, dtype=float)
         if at.shape != (3,) or not np.isfinite(at).all():
@@ -245,11 +221,7 @@ class Adjustment:
         self._change(replace(self.subject, markers=markers))
 
     def assign(self, label: str, tag: str | None) -> None:
-        """Let a recorded marker stand for a tag, or for none.
-
-        Raises:
-            ParameterError: there is no such marker or tag.
-        """
+        """Let a recorded marker stand for a tag, or for none."""
         if label not in self.recording.names:
             raise ParameterError(f"the recording has no marker '{label}'")
         if tag is not None:
@@ -278,28 +250,14 @@ class Adjustment:
         return self._q[self.frame].copy()
 
     def solve_frame(self, anew: bool = True) -> None:
-        """Find the posture of the frame.
-
-        Args:
-            anew: from nowhere; else from the posture that is known.
-
-        Raises:
-            ParameterError: fewer than three recorded markers stand for tags.
-        """
+        """Find the posture of the frame, from nowhere or else from the one known."""
         solver, known = self._solver, self._q[self.frame]
         start = None if anew or np.isnan(known).any() else known
         solver.reset()
         self._q[self.frame] = solver.solve(self._positions(self.frame), start).q
 
     def solve_all(self, progress: Progress | None = None) -> Reconstruction:
-        """Find the postures of all frames, as ``reconstruct`` does.
-
-        Args:
-            progress: called now and then.
-
-        Raises:
-            ParameterError: fewer than three recorded markers stand for tags.
-        """
+        """Find the postures of all frames, as ``reconstruct`` does."""
         trial = self._identified(self._prepared)
         result = solve_postures(
             self.model, trial, self.marker_set, uncertainty=False, progress=progress
@@ -311,9 +269,6 @@ class Adjustment:
         """Measure sizes and places of tags from the whole recording.
 
         What is set by hand is where it begins, and where tags are near.
-
-        Raises:
-            HumansError: too few markers stand for tags.
         """
         places = {marker.name: marker.at for marker in self.subject.markers}
         found = calibrate(
@@ -434,19 +389,10 @@ def open_adjustment(
     reading: ReadOptions | None = None,
     correspondence: Path | None = None,
 ) -> Adjustment:
-    """Read a recording and who is in it.
+    """Read a recording and who is in it: a subject file, or a marker set on a model.
 
     Unit and vertical axis are corrected as ``reconstruct`` does. Labels that fit no tag
     are no error here: they are what is to be set.
-
-    Args:
-        recording: the file.
-        person: a subject file, or a marker set on a model.
-        reading: what the file leaves open.
-        correspondence: file of the laboratory's labels, or None.
-
-    Raises:
-        HumansError: a file is wrong.
     """
     reading = reading or ReadOptions()
     trial = read_markers(
@@ -493,9 +439,6 @@ def draft_from_recordings(
         reading: what the files leave open.
         title: of the set.
         note: is called with what is not as it should be in a file.
-
-    Raises:
-        HumansError: a file is wrong, or nobody stands in the first.
     """
     reading = reading or ReadOptions()
     trials = []

@@ -31,15 +31,9 @@ MOTIONS = (STAND, STEP)
 def bip_trajectory(
     task: BipTask, motion: str | Path, shape: StepShape | None = None
 ) -> Trajectory:
-    """A motion by its name, or of a .traj3 file of positions in the task space.
+    """A motion by its name (``stand``, ``step``), or of a .traj3 file.
 
-    Args:
-        task: Bip's task function.
-        motion: ``stand``, ``step``, or the path of a file.
-        shape: of the step.
-
-    Raises:
-        TrajectoryFileError: the file cannot be used.
+    Such a file has positions in the task space.
     """
     if motion == STEP:
         return one_step(task, shape)
@@ -53,9 +47,7 @@ class BipStation:
     """Observer and control law of Bip, called with what is measured.
 
     Args:
-        model: Bip.
         motion: as of :func:`bip_trajectory`.
-        shape: of the step.
         delay: of the motors [s].
         period: between two calls [s].
         gains: further arguments of :class:`BipControl`.
@@ -76,7 +68,6 @@ class BipStation:
         period: float = 0.005,
         **gains: Any,
     ) -> None:
-        """Prepare the law; the first call begins."""
         task = BipTask(model)
         path = bip_trajectory(task, motion, shape)
         horizon = delay + 0.5 * period

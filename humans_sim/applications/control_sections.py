@@ -38,6 +38,22 @@ _PERIOD = 0.005
 """Time between two commands of torques and voltages unless a file gives it [s]."""
 
 
+class ControlSection(NamedTuple):
+    """The section of a controller, and what belongs to it.
+
+    Attributes:
+        value: the section.
+        actuation: section of the drives, or None.
+        model: what is controlled.
+        scene: arguments of the simulation that say what the model may touch.
+    """
+
+    value: YamlValue
+    actuation: YamlValue | None
+    model: Model
+    scene: Mapping[str, Any]
+
+
 class ControlSetup(NamedTuple):
     """An actuation with its controller.
 
@@ -103,11 +119,6 @@ def gravity_of(scene: Mapping[str, Any]) -> float | None:
     return float(np.linalg.norm(scene["gravity"]))
 
 
-def truth_of(value: YamlValue) -> bool:
-    """``true`` or ``false``."""
-    return value.choice(("true", "false")) == "true"
-
-
 TRUE_STATE, OBSERVER = "true_state", "observer"
 FEEDBACKS = (TRUE_STATE, OBSERVER)
 _NUMBERS = ("threshold", "release", "floor_height")
@@ -128,10 +139,6 @@ def with_feedback(
         chosen: one of :data:`FEEDBACKS` in place of the section's, or None.
         model: what is controlled.
         sensors: of the scenario.
-
-    Raises:
-        ModelFileError: the section is wrong, or sensors are missing.
-        ParameterError: the same of ``chosen``.
     """
     if chosen is not None and chosen not in FEEDBACKS:
         raise ParameterError(
@@ -165,13 +172,9 @@ def _section(value: YamlValue | None) -> tuple[str, dict[str, Any]]:
     return OBSERVER, options
 
 
-def gait_control(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def gait_control(request: ControlSection) -> ControlSetup:
     """A human that walks by torques in its joints, from the middle of a stride."""
+    value, actuation, model, scene = request
     given = value.fields(("speed",), ("period",))
     period = period_of(given)
     with located_errors(value):

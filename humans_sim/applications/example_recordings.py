@@ -29,7 +29,7 @@ from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
 
 MARKER_SET, HEIGHT, MASS = "canonical", 1.741, 73.0
-"""Who is in the recording: what ``reconstruct`` needs to know of it [m, kg]."""
+"""Who is in the recordings: what ``reconstruct`` needs to know of them [m, kg]."""
 _DURATION, _RATE = 0.8, 100.0
 _NOISE, _HIDDEN, _SEED = 0.0005, 0.03, 106
 _HELD = {"r_shoulder_pitch": 0.9, "r_elbow_pitch": 0.4}
@@ -44,12 +44,7 @@ def example_file() -> Path:
 
 
 def pushed(model: Model, t: float) -> np.ndarray:
-    """Configuration of the person at a time: pushed at 0.1 s, upright again later.
-
-    Args:
-        model: Human36.
-        t: [s].
-    """
+    """The person at a time [s]: pushed at 0.1 s, upright again later."""
     since = max(t - 0.1, 0.0) / 0.2
     bend = since**2 * math.exp(2.0 * (1.0 - since))
     angles = {**_HELD, "thorax_pitch": -0.15 * bend}
@@ -60,11 +55,7 @@ def pushed(model: Model, t: float) -> np.ndarray:
 
 
 def write_example(path: Path) -> Path:
-    """Make the recording and write it.
-
-    Args:
-        path: the file.
-    """
+    """Make the recording and write it."""
     model = load_model("human36", height=HEIGHT, mass=MASS)
     trial = synthetic_trial(
         model,
@@ -89,8 +80,6 @@ def write_example(path: Path) -> Path:
     return path
 
 
-MARKER_SET, HEIGHT, MASS = "canonical", 1.741, 73.0
-"""Who is in the recordings [m, kg]."""
 _MOTION_DURATION, _MOTION_RATE = 4.0, 100.0
 _MOTION_NOISE, _MOTION_HIDDEN, _MOTION_SEED = 0.0005, 0.02, 7
 _SQUAT = {"hip_pitch": 1.5, "knee": -1.6, "ankle_pitch": 0.55, "shoulder_pitch": 1.2}
@@ -125,16 +114,7 @@ MOTIONS: Mapping[str, Callable[[float], dict[str, float]]] = {
 
 
 def example_posture(model: Model, motion: str, t: float) -> np.ndarray:
-    """Configuration of the person at a time, the left foot flat where it stood.
-
-    Args:
-        model: Human36.
-        motion: its name.
-        t: [s].
-
-    Raises:
-        ParameterError: there is no such motion.
-    """
+    """The person at a time [s] of a motion, the left foot flat where it stood."""
     if motion not in MOTIONS:
         raise ParameterError(
             f"no example is called '{motion}': it is one of {', '.join(MOTIONS)}"
@@ -149,14 +129,7 @@ def example_posture(model: Model, motion: str, t: float) -> np.ndarray:
 
 
 def example_markers(motion: str) -> MarkerTrial:
-    """The markers of a motion, 4 s at 100 Hz.
-
-    Args:
-        motion: its name, of :data:`MOTIONS`.
-
-    Raises:
-        ParameterError: there is no such motion.
-    """
+    """The markers of a motion of :data:`MOTIONS`, 4 s at 100 Hz."""
     model = load_model("human36", height=HEIGHT, mass=MASS)
     return synthetic_trial(
         model,

@@ -24,11 +24,8 @@ class Graph:
     """A graph of nodes.
 
     Attributes:
-        name: its name.
-        title: one line for people.
         nodes: node types, modules of ``humans_sim.nodes``.
         pages: those of the nodes that open a page; left out without a display.
-        parameters: parameter file.
         topics: topics that must flow, with their types.
         latched: those of the topics that are published once.
     """
@@ -48,12 +45,7 @@ def graph_names() -> list[str]:
 
 
 def read_graph(name: str) -> Graph:
-    """Read a graph of the package, or a file of one's own.
-
-    Raises:
-        ParameterError: no such graph.
-        ModelFileError: the file is malformed.
-    """
+    """Read a graph of the package, or a file of one's own."""
     path = named_file("graphs", name, "graph")
     fields = read_yaml(path).fields(
         ("title", "parameters", "nodes", "topics"), ("pages", "latched")
@@ -81,11 +73,7 @@ def read_graph(name: str) -> Graph:
 
 
 def controllers_file(model: str) -> Path:
-    """Parameters of ros2_control's controllers for a model of the package.
-
-    Raises:
-        ParameterError: none come for this model.
-    """
+    """Parameters of ros2_control's controllers for a model of the package."""
     known = [name.removesuffix(_CONTROLLERS) for name in resource_names(_CONTROL)]
     if model not in known:
         raise ParameterError(

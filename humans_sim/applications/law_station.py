@@ -54,7 +54,6 @@ class LawStation:
         scenario: of a biped model, with a controller that sees the true state.
 
     Attributes:
-        model: what it controls.
         start: configuration in which the scenario starts (nq,).
         period: time between two commands [s].
         names: joints or motors that it commands; none where muscles do everything.
@@ -69,7 +68,6 @@ class LawStation:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        """Prepare the controller; the first state begins."""
         if scenario.model is None or scenario.has_bodies:
             raise ParameterError(f"{scenario.name} is no scenario of one biped alone")
         simulation, self.start, _ = scenario.prepare()
@@ -163,11 +161,7 @@ class LawStation:
 
 
 def _names(scenario: str, drives: DelayedActuation) -> tuple[str, ...]:
-    """Names in a command of drives.
-
-    Raises:
-        ParameterError: they have states that no topic has.
-    """
+    """Names in a command of drives; refuses those with states that no topic has."""
     if isinstance(drives, IdealTorque | Servo | ScrewDriveMotors) and not drives.nz:
         return tuple(drives.names)
     raise ParameterError(

@@ -58,9 +58,6 @@ def screen_recording(
         marker_set: where the markers are.
         steps: of the preparation.
         reading: what the user gave for the file.
-
-    Raises:
-        ParameterError: no label is of the set, or one fits two markers.
     """
     used = motion_markers(marker_set)
     steps = replace(steps or PipelineSettings(), fill=False, filter=False)
@@ -100,16 +97,7 @@ def screen_prepared(
 
 
 def decided(look: Screening, trial: MarkerTrial, force: bool) -> MarkerTrial:
-    """A trial after a look at it, with the right unit and axis.
-
-    Args:
-        look: what was seen.
-        trial: as read.
-        force: refuse nothing.
-
-    Raises:
-        ScreeningError: it cannot be this person with these markers.
-    """
+    """A trial after a look at it, its unit and axis right; refused unless forced."""
     if not force:
         look.check("the recording" if trial.source is None else trial.source)
     return look.corrected(trial)
@@ -195,7 +183,6 @@ class UnknownPersonError(HumansError, LookupError):
     """Nothing says who is in a recording."""
 
     def __init__(self, recording: object) -> None:
-        """Name the recording."""
         super().__init__(
             f"{recording}: nobody said who this is: put a {SUBJECT} beside it "
             "(humans-sim calibrate makes one), or give a subject or a marker set"
@@ -209,7 +196,6 @@ class Person:
     Attributes:
         subject: a calibrated person's file; the rest is then not looked at.
         marker_set: name or path of a set.
-        model: name of the model.
         height: stature [m].
         mass: [kg].
         static: trial of standing still from which the person is measured first; None:
@@ -231,13 +217,8 @@ class Person:
     ) -> tuple[Model, MarkerSet]:
         """The model and where its markers are.
 
-        Args:
-            reading: what the file of the static trial leaves open.
-            correspondence: file of the laboratory's labels, for the static trial.
-            force: measure also from a static trial that cannot be a person.
-
-        Raises:
-            HumansError: a file is wrong, or a size is.
+        The arguments are for the static trial: what its file leaves open, the file of
+        the laboratory's labels, and whether one is measured that cannot be a person.
         """
         if self.subject is not None:
             return _calibrated(self.subject, content_hash(self.subject))
@@ -272,11 +253,7 @@ def choose_person(
     mass: float | None = None,
     static: Path | None = None,
 ) -> Person | None:
-    """The person of what was given; None where that is nobody.
-
-    Raises:
-        ParameterError: two of the choices exclude each other.
-    """
+    """The person of what was given; None where that is nobody."""
     if marker_set is not None and subject is not None:
         raise ParameterError(
             "a subject has its markers: give a subject or a marker set, not both"

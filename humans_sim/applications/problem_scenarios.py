@@ -15,6 +15,7 @@ import numpy as np
 
 from humans_sim.applications.control_sections import ControlSetup
 from humans_sim.applications.scenario_control import build_controller
+from humans_sim.applications.scene_files import truth_of
 from humans_sim.applications.scene_setup import SceneSetup
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.walk import ServoWalk
@@ -35,17 +36,7 @@ def prepare_problem(
     method: str,
     options: Mapping[str, Any],
 ) -> tuple[Simulation, np.ndarray, np.ndarray]:
-    """The simulation of a classic problem with its start.
-
-    Args:
-        fields: sections of the scenario.
-        start: of its section ``start``.
-        method: ``event_driven`` or ``time_stepping``.
-        options: of the integration.
-
-    Raises:
-        ModelFileError: a section is wrong; with file and line.
-    """
+    """The simulation of a classic problem with its start, by sections of a scenario."""
     chosen = fields["problem"]
     make: Callable[..., Any] = problems.PROBLEMS[
         chosen.choice(tuple(problems.PROBLEMS))
@@ -74,7 +65,7 @@ def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str,
     parameters: dict[str, Any] = {}
     for name, value in given.fields((), tuple(kinds)).items():
         if kinds[name] == "bool":
-            parameters[name] = value.choice(("true", "false")) == "true"
+            parameters[name] = truth_of(value)
             continue
         number = value.number({"pi": math.pi})
         if kinds[name] == "int":
@@ -93,17 +84,7 @@ def prepare_scene(
     ground: Ground,
     options: Mapping[str, Any],
 ) -> tuple[Simulation, np.ndarray, np.ndarray]:
-    """The simulation of a scenario with bodies, and its start.
-
-    Args:
-        fields: of the scenario's file.
-        model: of its robot, or None.
-        ground: of the scene.
-        options: of the integration.
-
-    Raises:
-        ModelFileError: something in the file is wrong; it names the line and the key.
-    """
+    """The simulation of a scenario with bodies and maybe a robot, and its start."""
     setup = SceneSetup.of(fields)
     control = ControlSetup(None)
     if model is not None:

@@ -67,7 +67,6 @@ class ForceResults:
     """Forces of a motion.
 
     Attributes:
-        dynamics: torques and ground reaction.
         comparison: of the plates with the markers alone; None where no foot stepped on
             a plate.
     """
@@ -82,12 +81,14 @@ class ForceResults:
         return {
             "mass": self.dynamics.mass,
             "covered": float(self.dynamics.measured.mean()),
-            "correlation": None if vertical is None else _number(vertical.correlation),
-            "rms": None if vertical is None else _number(vertical.rms),
-            "residual_force": [_number(value) for value in residual.force_rms],
-            "residual_force_max": _number(residual.force_max),
-            "residual_moment": [_number(value) for value in residual.moment_rms],
-            "residual_moment_max": _number(residual.moment_max),
+            "correlation": None
+            if vertical is None
+            else json_number(vertical.correlation),
+            "rms": None if vertical is None else json_number(vertical.rms),
+            "residual_force": [json_number(value) for value in residual.force_rms],
+            "residual_force_max": json_number(residual.force_max),
+            "residual_moment": [json_number(value) for value in residual.moment_rms],
+            "residual_moment_max": json_number(residual.moment_max),
             "largest_shift": float(np.abs(self.dynamics.shift).max()),
             "notes": list(self.dynamics.notes),
         }
@@ -96,11 +97,7 @@ class ForceResults:
 def analyse_forces(
     result: Reconstruction, options: ForceOptions | None = None
 ) -> ForceResults:
-    """Inverse dynamics of a reconstruction, and how markers alone agree with plates.
-
-    Raises:
-        HumansError: the file of forces is wrong, or the motion is too short.
-    """
+    """Inverse dynamics of a reconstruction, and how markers alone agree with plates."""
     options = options or ForceOptions()
     plates: Sequence[ForcePlate | GroundReaction] = ()
     if options.plates:
@@ -126,17 +123,8 @@ def write_forces(
 
     ``Forces<name>.csv`` has the time, torques of the joints, the ground's force and
     moment about the origin, the same of each sole, the residual at the base, and
-    whether plates measured all; ``<name>_forces.sto`` and ``<name>_loads.mot`` are
-    for OpenSim.
-
-    Args:
-        dynamics: forces of a motion.
-        folder: where to.
-        name: of the files.
-        opensim: whether the two files for OpenSim are written too.
-
-    Returns:
-        The files.
+    whether plates measured all; ``<name>_forces.sto`` and ``<name>_loads.mot`` are for
+    OpenSim, and written with ``opensim``.
     """
     columns = {
         f"{sole}_{axis}": wrench[:, k]
@@ -154,8 +142,8 @@ def write_forces(
     return tuple(paths)
 
 
-def _number(value: float) -> float | None:
-    """A number that JSON has."""
+def json_number(value: float) -> float | None:
+    """A number that JSON has, or None."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -167,11 +155,7 @@ USUAL_FORMATS = ("csv", "mot", "npz")
 
 
 def check_formats(formats: Sequence[str]) -> None:
-    """Refuse unknown formats.
-
-    Raises:
-        ParameterError: one is not in :data:`FORMATS`.
-    """
+    """Refuse formats that are not in :data:`FORMATS`."""
     for word in formats:
         if word not in FORMATS:
             raise ParameterError(
@@ -204,9 +188,6 @@ def write_reconstruction(
         convention: of the angles in the table, the motion, the model and the page.
         marker_set: of the person, for ``osim``; None: the model's tags.
 
-    Returns:
-        The files.
-
     Raises:
         ParameterError: a format or the convention is unknown.
     """
@@ -219,8 +200,13 @@ def write_reconstruction(
             paths.append(write_angles_csv(result, table, convention))
         if result.std is not None:
             paths.append(write_std_csv(result, folder / f"StdPos{name}.csv"))
-    if "bin" in formats or "tab" in formats:
-        paths += _write_coordinates(result, folder, name, formats)
+    if "bin" in formats:
+        coordinates = humans_coordinates(result)
+        paths.append(write_rec_pos_bin(folder / f"RecPosBin{name}", coordinates))
+    if "tab" in formats:
+        table, top = folder / f"RecPos{name}.txt", result.model.humans.coordinate_names
+        coordinates = humans_coordinates(result)
+        paths.append(write_tab_table(table, coordinates, "\t".join(top)))
     if "mot" in formats:
         paths.append(result.to_mot(folder / f"{name}.mot", convention))
         if result.std is not None:
@@ -256,16 +242,3 @@ def write_reconstruction(
             )
         )
     return tuple(paths)
-
-
-def _write_coordinates(
-    result: Reconstruction, folder: Path, name: str, formats: Sequence[str]
-) -> list[Path]:
-    """Write HuMAnS coordinates as the manual's RecPosBin, and as a table of tabs."""
-    coordinates, paths = humans_coordinates(result), []
-    if "bin" in formats:
-        paths.append(write_rec_pos_bin(folder / f"RecPosBin{name}", coordinates))
-    if "tab" in formats:
-        text = "\t".join(result.model.humans.coordinate_names)
-        paths.append(write_tab_table(folder / f"RecPos{name}.txt", coordinates, text))
-    return paths

@@ -42,6 +42,7 @@ from humans_sim.observation.posture.result import Reconstruction, load_reconstru
 from humans_sim.results.ros_files import (
     base_transform,
     head,
+    joint_state,
     nanoseconds,
     schema,
     stamp_of,
@@ -59,11 +60,7 @@ def has_boards(model: Model) -> bool:
 
 
 def board_settings(model: Model) -> RobotSettings:
-    """Channels and limits of a robot.
-
-    Raises:
-        ParameterError: it has no boards.
-    """
+    """Channels and limits of a robot; refuses one without boards."""
     if not has_boards(model):
         raise ParameterError(
             f"{model.name} has no Kondo boards: write .yaml or .mcap instead of .csv"
@@ -91,12 +88,7 @@ def board_excess(motion: RobotMotion) -> float:
 
 
 def board_motion(motion: RobotMotion, name: str) -> KondoMotion:
-    """The motion in poses of the boards.
-
-    Raises:
-        ParameterError: the robot has no boards.
-        MotionFileError: it is too long for them.
-    """
+    """The motion in poses of the boards; refused where it is too long for them."""
     settings = board_settings(motion.model)
     return timed_motion(
         name,
@@ -151,13 +143,8 @@ def retarget_person(
 ) -> RobotMotion:
     """A robot's motion from what is known of a person's.
 
-    Args:
-        person: what the person did.
-        robot: a model, its name, or a URDF with soles.
-        settings: how it is taken over.
-
-    Raises:
-        RetargetError: the robot cannot make this motion, even slowed.
+    The robot is a model, its name, or a URDF with soles; one that cannot make the
+    motion, even slowed, is a RetargetError.
     """
     model = robot if isinstance(robot, Model) else load_model(robot)
     retargeting = Retargeting(model, settings)
@@ -181,15 +168,9 @@ def retarget_person(
 def captured(
     source: Reconstruction | MarkerTrial | Path | str, **options: Any
 ) -> Reconstruction:
-    """The postures of a recording, stored or found now.
+    """The postures of a recording, stored (``.npz``), in memory, or found now.
 
-    Args:
-        source: a recording, a stored reconstruction (``.npz``), or either in
-            memory.
-        options: of :func:`humans_sim.reconstruct`, for a recording.
-
-    Raises:
-        ParameterError: options are given for a reconstruction that is done.
+    The options are those of :func:`humans_sim.reconstruct`, for a recording.
     """
     if isinstance(source, Reconstruction):
         stored = source
@@ -214,9 +195,6 @@ def captured_motion(
         postures: of the person.
         start: first frame, in the recording's time [s].
         end: last frame [s]; 0: to the end.
-
-    Raises:
-        RetargetError: the motion is too short, or no foot ever stands.
     """
     model, t, q = postures.model, np.asarray(postures.t), np.asarray(postures.q)
     rows = (t >= start) & (t <= (end if end > 0.0 else math.inf))
@@ -264,7 +242,17 @@ def write_robot_motion(motion: RobotMotion, path: Path | str) -> Path:
     if ending == ".csv":
         return write_motion(board_motion(motion, path.stem), path)
     if ending in (".yaml", ".yml"):
-        write_atomically(path, _yaml(motion))
+        top = (
+            "# trajectory_msgs/msg/JointTrajectory: rad, rad/s, N m.\n"
+            f"# Robot: {motion.model.name}\n"
+        )
+        text = yaml.safe_dump(
+            joint_trajectory(motion),
+            sort_keys=False,
+            default_flow_style=None,
+            width=10_000,
+        )
+        write_atomically(path, top + text)
         return path
     if ending == ".mcap":
         return _write_mcap(motion, path)
@@ -296,17 +284,6 @@ def _plain(row: np.ndarray) -> list[float]:
     return [round(float(value), _DIGITS) for value in row]
 
 
-def _yaml(motion: RobotMotion) -> str:
-    top = (
-        "# trajectory_msgs/msg/JointTrajectory: rad, rad/s, N m.\n"
-        f"# Robot: {motion.model.name}\n"
-    )
-    text = yaml.safe_dump(
-        joint_trajectory(motion), sort_keys=False, default_flow_style=None, width=10_000
-    )
-    return top + text
-
-
 def _write_mcap(motion: RobotMotion, path: Path) -> Path:
     with atomic_stream(path) as stream:
         writer = Writer(stream)
@@ -322,21 +299,14 @@ def _write_mcap(motion: RobotMotion, path: Path) -> Path:
         writer.write_message(topic, schemas[topic], joint_trajectory(motion), 0, 0, 0)
         for k, now in enumerate(motion.t.tolist()):
             time = nanoseconds(now)
-            for topic, message in _messages(motion, k, time).items():
+            stamp, joints = stamp_of(time), motion.model.joint_names
+            messages = {
+                "/joint_states": joint_state(
+                    stamp, joints, motion.joints[k], motion.v[k, 6:], motion.torques[k]
+                ),
+                "/tf": base_transform(motion.q[k], stamp),
+            }
+            for topic, message in messages.items():
                 writer.write_message(topic, schemas[topic], message, time, time, k)
         writer.finish()
     return path
-
-
-def _messages(motion: RobotMotion, k: int, time: int) -> dict[str, dict[str, Any]]:
-    stamp = stamp_of(time)
-    return {
-        "/joint_states": {
-            "header": head(stamp),
-            "name": list(motion.model.joint_names),
-            "position": motion.joints[k].tolist(),
-            "velocity": motion.v[k, 6:].tolist(),
-            "effort": motion.torques[k].tolist(),
-        },
-        "/tf": base_transform(motion.q[k], stamp),
-    }

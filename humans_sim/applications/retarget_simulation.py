@@ -40,7 +40,6 @@ class RetargetTrial:
         tilt: largest tilt of the base against the plan [rad].
         slip: farthest that a foot moved over the floor while it should stand [m].
         slip_time: when, in the time of the motion [s].
-        slip_sole: of which foot.
         tracking: median distance of the joints to the plan, all joints [rad].
     """
 
@@ -68,9 +67,7 @@ class RetargetTrial:
 def simulate_motion(motion: RobotMotion, **changes: Any) -> RetargetTrial:
     """Let a robot's servos play a motion, without sensors, on its floor.
 
-    Args:
-        motion: of the robot.
-        changes: arguments of the simulation instead of the robot's own.
+    The changes are arguments of the simulation instead of the robot's own.
     """
     model = motion.model
     setup = RobotSetup.of_model(model)
@@ -84,10 +81,7 @@ def simulate_boards(
 ) -> RetargetTrial:
     """Let a robot's boards play the poses of a motion: whole degrees, positions alone.
 
-    Args:
-        motion: the plan.
-        poses: of it (:func:`~humans_sim.applications.retarget.board_motion`).
-        changes: arguments of the simulation instead of the robot's own.
+    The poses are those of ``board_motion``; changes as of :func:`simulate_motion`.
     """
     model = motion.model
     player = MotionPlayer(model, poses, board_settings(model).channels, start=REST)
@@ -121,10 +115,7 @@ def _tried(
 def judge_run(motion: RobotMotion, run: Run, fall_tilt: float) -> RetargetTrial:
     """The result of a motion in a run that begins :data:`REST` earlier.
 
-    Args:
-        motion: the plan.
-        run: of the robot.
-        fall_tilt: tilt of the base beyond which it has fallen [rad].
+    Beyond ``fall_tilt`` of its base the robot has fallen [rad].
     """
     times = run.t - REST
     rows = np.clip(np.round(times / motion.period).astype(int), 0, len(motion.t) - 1)

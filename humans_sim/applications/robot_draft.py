@@ -48,9 +48,6 @@ class RobotDraft:
     """A robot as understood from its URDF.
 
     Attributes:
-        model: with its soles and contacts.
-        feet: of the URDF.
-        settings: of its walk.
         derived: the settings with their reasons.
         files: texts by the paths where they belong.
         doubts: what is not sure, one sentence each.
@@ -64,11 +61,7 @@ class RobotDraft:
     doubts: tuple[str, ...]
 
     def save(self) -> list[Path]:
-        """Write the files beside the URDF.
-
-        Raises:
-            OSError: one cannot be written.
-        """
+        """Write the files beside the URDF."""
         for path, text in self.files.items():
             write_atomically(path, text)
         return list(self.files)

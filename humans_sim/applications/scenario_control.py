@@ -23,14 +23,15 @@ from humans_sim.applications.bip_station import MOTIONS, STEP, bip_trajectory
 from humans_sim.applications.control_sections import (
     LAW,
     SERVO,
+    ControlSection,
     ControlSetup,
     gait_control,
     numbers_of,
     only,
     period_of,
     torques_of,
-    truth_of,
 )
+from humans_sim.applications.scene_files import truth_of
 from humans_sim.applications.walk_control import stream_control, walk_control
 from humans_sim.control.bip.control import BipControl, LetDown, let_down
 from humans_sim.control.bip.task import BipTask, StepShape, start_of
@@ -63,7 +64,7 @@ def build_controller(
     walking: Path | None = None,
     pace: tuple[float, ...] | None = None,
 ) -> ControlSetup:
-    """The actuation and the controller that a scenario names.
+    """The actuation and the controller that a scenario's sections name.
 
     Args:
         actuation: its section ``actuation``.
@@ -72,10 +73,6 @@ def build_controller(
         scene: arguments of the simulation that say what the model may touch.
         walking: file of a walk, instead of the model's own.
         pace: of a walk, instead of the scenario's: shares of the fastest one.
-
-    Raises:
-        ModelFileError: a section is wrong; with file and line.
-        ParameterError: a file of a walk is given, and nothing walks.
     """
     if controller is None or WALK not in controller.mapping():
         for unused in (walking, pace):
@@ -89,7 +86,8 @@ def build_controller(
     with located_errors(section):
         if kind == WALK:
             return walk_control(section, actuation, model, scene, walking, pace)
-        control = _CONTROLLERS[kind](section, actuation, model, scene)
+        request = ControlSection(section, actuation, model, scene)
+        control = _CONTROLLERS[kind](request)
     return control
 
 
@@ -139,13 +137,9 @@ def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
     return names
 
 
-def _follow(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _follow(request: ControlSection) -> ControlSetup:
     """A body that follows a motion by torques in its joints."""
+    value, actuation, model, scene = request
     given = value.fields(
         ("end", "feet", "curves", "support"),
         ("friction", "frames", "stiffness", "period"),
@@ -173,13 +167,9 @@ def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
     return motion
 
 
-def _fes_stand(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _fes_stand(request: ControlSection) -> ControlSetup:
     """A body that stands up, its knees driven by stimulated muscles."""
+    value, actuation, model, scene = request
     given = value.fields(
         ("rise", "end", "feet", "curves", "seated", "standing"),
         ("friction", "period", "plan"),
@@ -207,13 +197,9 @@ def _fes_stand(
     return ControlSetup(both, whole.postures[0], stand)
 
 
-def _fes_swing(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _fes_swing(request: ControlSection) -> ControlSetup:
     """A knee that stimulation drives from limit to limit."""
+    value, actuation, model, scene = request
     given = value.fields((), ("recruitment", "margin", "period"))
     numbers = {key: item.positive() for key, item in given.items()}
     muscles = _muscles(actuation, model)
@@ -236,13 +222,9 @@ def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
     return muscles
 
 
-def _bip(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def _bip(request: ControlSection) -> ControlSetup:
     """Bip on a trajectory of its task function, through its motors."""
+    value, actuation, model, scene = request
     given = value.fields(
         ("motion",),
         ("step", "let_down", "stiffness", "damping", "friction", "margin", "period"),

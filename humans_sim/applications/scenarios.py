@@ -102,21 +102,17 @@ class Scenario:
     """A simulation as a file describes it.
 
     Attributes:
-        name: its name.
-        title: one line for people.
         model: name of a biped model, or path of a URDF from the file's folder or the
             present one; None for a classic problem.
         end: time at the end [s].
         sampling_period: [s].
         method: ``event_driven`` or ``time_stepping``; ``wrist`` for one.
-        options: of the integration.
         friction: Coulomb's coefficient instead of the ground's own law, or None.
         feedback: what its controller sees instead of what the file says, or None
             (:mod:`humans_sim.applications.control_sections`).
         actuation: ``torque`` or ``servo`` instead of the file's, or None.
         walking: file of a walk instead of the model's own, or None.
         pace: of a walk, instead of the scenario's, or None.
-        folder: of its file.
         coupling: of a coat instead of what the file says, ``one_way`` or ``two_way``.
     """
 
@@ -195,7 +191,13 @@ class Scenario:
         if self.has_bodies:
             return self._prepare_scene()
         if self.model is None:
-            return self._prepare_problem()
+            from humans_sim.applications.problem_scenarios import prepare_problem
+            from humans_sim.applications.scene_files import start_keys
+
+            fields = self._fields
+            return prepare_problem(
+                fields, start_keys(fields), self.method, self.options
+            )
         return self._prepare_model(self.model)
 
     def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -212,17 +214,9 @@ class Scenario:
         options = {"time_step": setup.time_step, **self.options}
         return prepare_scene(self._fields, model, ground, options)
 
-    def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        from humans_sim.applications.problem_scenarios import prepare_problem
-        from humans_sim.applications.scene_files import start_keys
-
-        return prepare_problem(
-            self._fields, start_keys(self._fields), self.method, self.options
-        )
-
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.control_sections import truth_of, with_feedback
+        from humans_sim.applications.control_sections import with_feedback
         from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
@@ -231,6 +225,7 @@ class Scenario:
             model_start,
             pushes_of,
             self_collision_of,
+            truth_of,
             values_of,
         )
         from humans_sim.dynamics.contacts import Contacts
@@ -253,7 +248,8 @@ class Scenario:
         scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
             locked = [item.text() for item in fields["locked"]]
-            scene["locked"] = [j for j in locked if j in (ALL, BASE) or _has(model, j)]
+            joints = {ALL, BASE, *model.joint_names}
+            scene["locked"] = [joint for joint in locked if joint in joints]
         if "free" in fields:
             free = {item.text() for item in fields["free"]}
             unknown = sorted(free - {BASE, *model.joint_names})
@@ -362,10 +358,6 @@ class Scenario:
         return run
 
 
-def _has(model: Any, joint: str) -> bool:
-    return joint in model.joint_names
-
-
 def _check_scene(root: YamlValue, fields: dict[str, YamlValue]) -> None:
     """Refuse what scenes with free bodies cannot do."""
     if "method" not in fields or fields["method"].text() != "time_stepping":
@@ -383,13 +375,7 @@ def scenario_names() -> list[str]:
 def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scenario:
     """Read a scenario of the package, or a file of one's own.
 
-    Args:
-        name: of the scenario, or its file.
-        settings: words and numbers instead of the file's, by their dotted keys.
-
-    Raises:
-        ParameterError: no such scenario.
-        ModelFileError: the file is malformed, or a setting is.
+    The settings are words and numbers instead of the file's, by their dotted keys.
     """
     path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)
@@ -510,15 +496,10 @@ def simulate(
 
 
 def scenario_start(name: str, model: Model) -> np.ndarray:
-    """Configuration at the start of a scenario (nq,).
-
-    Args:
-        name: of a scenario of the package, or the path of a file.
-        model: what starts there; the scenario is one of it.
+    """Configuration of a model at the start of a scenario (nq,).
 
     Raises:
         ParameterError: there is no such scenario, or it is of another model.
-        ModelFileError: the file is malformed.
     """
     scenario = read_scenario(name)
     if scenario.model is None or scenario.has_bodies:

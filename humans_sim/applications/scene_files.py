@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +41,7 @@ _SURFACE = ("origin", "name", "friction")
 
 
 def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
-    """A scene with the terrain of a section in it.
-
-    Args:
-        ground: the scene.
-        given: fields of the section; others than those of :data:`TERRAIN` are left.
-
-    Raises:
-        ModelFileError: a value cannot be used, or a file not be read.
-    """
+    """A scene with the terrain of a section in it: its fields of :data:`TERRAIN`."""
     if "stairs" in given:
         keys = ("count", "rise", "depth", "start")
         stairs = given["stairs"].fields(keys, ("width",))
@@ -129,23 +121,10 @@ def _path(value: YamlValue) -> Path:
 
 _NUMBERS = ("spacing", "firmness", "patch", "thickness")
 _OTHERS = ("shape", "origin", "contact", "name")
-_LAW = (
-    "mass",
-    "period",
-    "ground_stiffness",
-    "ground_viscosity",
-    "stiffness",
-    "viscosity",
-)
 
 
 def with_deformable(ground: Ground, value: YamlValue) -> Ground:
-    """A scene whose floor gives way: the name of a preset, or fields with numbers.
-
-    Args:
-        ground: friction and law of contact.
-        value: section of the file.
-    """
+    """A scene whose floor gives way: the name of a preset, or fields with numbers."""
     from humans_sim.soft.ground.deformable_ground import (
         PRESETS,
         DeformableGround,
@@ -175,7 +154,8 @@ def with_deformable(ground: Ground, value: YamlValue) -> Ground:
                 )
         law: ScreenLaw | str
         if given["law"].is_mapping():
-            own = given["law"].fields((), _LAW)
+            names = tuple(field.name for field in fields(ScreenLaw))
+            own = given["law"].fields((), names)
             with located_errors(given["law"]):
                 law = ScreenLaw(**{word: x.number() for word, x in own.items()})
         else:
@@ -206,26 +186,13 @@ _GROUND = (
 
 
 def read_ground(path: Path | str, friction: float = Ground.friction) -> Ground:
-    """The scene of a file: its section ``ground``, or all of it where it has none.
-
-    Args:
-        path: a scenario, or a file with the fields of a ground.
-        friction: where the file has none.
-
-    Raises:
-        ModelFileError: the file is malformed.
-    """
+    """The scene of a file: its section ``ground``, or all of it where it has none."""
     root = read_yaml(path)
     return ground_of(root.mapping().get("ground", root), friction)
 
 
 def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Ground:
-    """The scene that a file describes; a floor where it says nothing.
-
-    Args:
-        value: section of the file.
-        friction: where the section has none.
-    """
+    """The scene that a section describes; a floor where it says nothing."""
     if value is None:
         return Ground(friction=friction)
     given = value.fields((), _GROUND)
@@ -239,9 +206,9 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
     if "slope" in given:
         angle = math.radians(given["slope"].number())
         solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
-    if "empty" in given and given["empty"].choice(("true", "false")) == "true":
+    if "empty" in given and truth_of(given["empty"]):
         solids = ()
-    if "floor" in given and given["floor"].choice(("true", "false")) == "false":
+    if "floor" in given and not truth_of(given["floor"]):
         solids = ()
     with located_errors(value):
         ground = Ground(law=law, solids=solids, **numbers)
@@ -305,13 +272,18 @@ def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
     """Whether joints have limits, or other limits for some: degrees to radians."""
     if value.is_mapping():
         return {name: pair.degrees() for name, pair in value.mapping().items()}
-    return value.choice(("true", "false")) == "true"
+    return truth_of(value)
 
 
 def values_of(value: YamlValue) -> bool | dict[str, float]:
     """Whether a property of the joints acts, or other values for some, by name."""
     if value.is_mapping():
         return {name: number.number() for name, number in value.mapping().items()}
+    return truth_of(value)
+
+
+def truth_of(value: YamlValue) -> bool:
+    """``true`` or ``false``."""
     return value.choice(("true", "false")) == "true"
 
 
@@ -347,11 +319,7 @@ def model_start(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Configuration and velocity of a biped at the start.
 
-    Args:
-        fields: of the scenario.
-        model: of the biped; joints that it has not are left aside where the scenario
-            is of another one.
-        system: of its simulation.
+    Joints that it has not are left aside where the scenario is of another model.
     """
     start = start_keys(fields)
     joints = np.zeros(len(model.joint_names))

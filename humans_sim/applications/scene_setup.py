@@ -23,9 +23,10 @@ from humans_sim.applications.scene_files import (
     geometry_of,
     ground_of,
     self_collision_of,
+    truth_of,
 )
 from humans_sim.bodies.loads import Load, PointForce, Spring, Wind
-from humans_sim.bodies.mass_properties import BodyError, MassProperties
+from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.bounded_text import element_error, parse_xml
@@ -63,7 +64,6 @@ class SceneSetup:
     """The scene of a file.
 
     Attributes:
-        bodies: free ones.
         loads: wind, springs and forces on them.
         added: where bodies start that are not in the file, by name.
     """
@@ -78,11 +78,7 @@ class SceneSetup:
 
     @classmethod
     def of(cls, fields: Mapping[str, YamlValue]) -> SceneSetup:
-        """The setup from the keys of a file; others than :data:`KEYS` are left aside.
-
-        Raises:
-            ModelFileError: something in the file is wrong; it names line and key.
-        """
+        """The setup from the keys of a file; others than :data:`KEYS` are left out."""
         entries = fields["bodies"].mapping() if "bodies" in fields else {}
         if "bodies" in fields:
             BODIES.check("a scene", len(entries), error=fields["bodies"].error)
@@ -98,11 +94,7 @@ class SceneSetup:
         return replace(self, bodies=(*self.bodies, body), added=added)
 
     def without_body(self, name: str) -> SceneSetup:
-        """The scene without a body.
-
-        Raises:
-            BodyError: loads act on the bodies of the file, which stay.
-        """
+        """The scene without a body; refused where loads act on those of the file."""
         if self.loads and name not in self.added:
             raise BodyError(f"loads act on the bodies of the scene: {name} stays")
         return replace(
@@ -113,11 +105,7 @@ class SceneSetup:
         )
 
     def ground(self, friction: float) -> Ground:
-        """The part that does not move.
-
-        Args:
-            friction: where the file has none.
-        """
+        """The part that does not move; the friction is for files that have none."""
         return ground_of(self._fields.get("ground"), friction)
 
     def touching(
@@ -136,7 +124,7 @@ class SceneSetup:
             contacts = [item.text() for item in fields["contacts"]]
             whole_body = bool(whole_body)
         if "whole_body" in fields:
-            whole_body = fields["whole_body"].choice(("true", "false")) == "true"
+            whole_body = truth_of(fields["whole_body"])
         given = fields["radii"].mapping() if "radii" in fields else {}
         radii = {name: value.positive() for name, value in given.items()}
         if "contact_geometry" in fields:
@@ -158,13 +146,9 @@ class SceneSetup:
         armature: np.ndarray | None = None,
         **more: Any,
     ) -> SceneSystem:
-        """The free bodies, with a robot or without one.
+        """The free bodies, with a robot and the inertia of its drives, or without one.
 
-        Args:
-            ground: what does not move.
-            model: of the robot.
-            armature: inertia of its drives.
-            more: options that go over those of the file, as :meth:`touching` has them.
+        Further options go over those of the file, as :meth:`touching` has them.
         """
         options: dict[str, Any] = {}
         if model is not None:
@@ -194,13 +178,7 @@ class SceneSetup:
         robot: np.ndarray | None = None,
         speeds: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity at the start.
-
-        Args:
-            scene: of :meth:`system`.
-            robot: configuration of its robot.
-            speeds: velocity of its robot; at rest unless given.
-        """
+        """Configuration and velocity at the start; a robot is at rest unless given."""
         given = self._motion
         places = {name: own["at"].vector(3).tolist() for name, own in given.items()}
         turns = {
@@ -225,12 +203,7 @@ class SceneSetup:
 
 
 def read_scene(name: str) -> SceneSetup:
-    """The scene of a scenario of the package, or of a file of one's own.
-
-    Raises:
-        ParameterError: there is no such scenario.
-        ModelFileError: the file is malformed.
-    """
+    """The scene of a scenario of the package, or of a file of one's own."""
     return SceneSetup.of(read_yaml(named_file("scenarios", name, "scenario")).mapping())
 
 
@@ -313,7 +286,7 @@ class UnsupportedShapeError(ModelFileError):
 
 
 def read_body(text: str, path: Path, name: str = "") -> SceneBody:
-    """The body of a URDF.
+    """The body of a URDF of one link with a mass and a shape.
 
     Args:
         text: of the file.
@@ -321,7 +294,6 @@ def read_body(text: str, path: Path, name: str = "") -> SceneBody:
         name: of the body; empty: that of the URDF.
 
     Raises:
-        ModelFileError: it is no URDF of one link with a mass and a shape.
         UnsupportedShapeError: the shape is neither box nor ball, or lies off the frame.
     """
     root = parse_xml(text, path)
@@ -334,7 +306,12 @@ def read_body(text: str, path: Path, name: str = "") -> SceneBody:
     name = name or root.get("name", "")
     try:
         body = _shaped(name, mass, geometry, path)
-        return replace(body, properties=_properties(link, body.properties, path))
+        given = _child(link, "inertial", path).find("inertia")
+        if given is None:  # an even body
+            return body
+        xx, xy, xz, yy, yz, zz = (_number(given, key, path) for key in _MOMENTS)
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return replace(body, properties=replace(body.properties, inertia=inertia))
     except BodyError as error:
         raise ModelFileError(str(error), path) from error
 
@@ -391,13 +368,3 @@ def _shaped(name: str, mass: float, geometry: ET.Element, path: Path) -> SceneBo
         return SceneBody.ball(name, mass, *_sizes(ball, "radius", 1, path))
     kinds = ", ".join(sorted({item.tag for item in geometry})) or "nothing"
     raise UnsupportedShapeError(f"a free body is a box or a sphere, not {kinds}", path)
-
-
-def _properties(link: ET.Element, even: MassProperties, path: Path) -> MassProperties:
-    """Those of the URDF; of an even body where it gives no moments of inertia."""
-    given = _child(link, "inertial", path).find("inertia")
-    if given is None:
-        return even
-    xx, xy, xz, yy, yz, zz = (_number(given, key, path) for key in _MOMENTS)
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return replace(even, inertia=inertia)

@@ -30,14 +30,7 @@ _BALL_OPTIONS = ("stiffness", "viscosity")
 def with_felt_coat(
     ground: Ground, model: Model, value: YamlValue, coupling: str | None = None
 ) -> Ground:
-    """A scene in which the biped wears a coat, if it feels it; else as it is.
-
-    Args:
-        ground: of the scene; it must be rigid.
-        model: of the biped.
-        value: section of the file.
-        coupling: instead of that of the file, or None.
-    """
+    """A scene in which the biped wears a coat, if it feels it; else as it is."""
     if ground.surface is not None:
         raise value.error("coats are worn on rigid ground")
     coat = read_coat(model, value, coupling)
@@ -53,12 +46,7 @@ def run_with_coat(
 ) -> Run:
     """Simulate a biped that wears a coat; one way the coat comes after the body.
 
-    Args:
-        scenario: its times and its coupling.
-        value: section of the file.
-        prepared: simulation of the biped, its configuration and velocity.
-        progress: as of a run.
-        save: file that the run is written to at its end.
+    What is prepared is the simulation of the biped, its configuration and velocity.
 
     Raises:
         CouplingError: one way, and the body would feel the coat.
@@ -84,13 +72,7 @@ def run_with_coat(
 
 
 def read_coat(model: Model, value: YamlValue, coupling: str | None = None) -> Coat:
-    """A coat of a file: its pieces, the balls of the body, how they are coupled.
-
-    Args:
-        model: of the biped.
-        value: section of the file.
-        coupling: instead of that of the file, or None.
-    """
+    """A coat of a file: its pieces, the balls of the body, how they are coupled."""
     from humans_sim.soft.skin.coat import Coat
 
     fields = value.fields(("pieces",), ("coupling", "period", "tolerance", "body"))
@@ -155,13 +137,7 @@ _NUMBERS = ("period", "step_height", "step_width", "step_time", "until")
 def run_puppet(
     scenario: Scenario, value: YamlValue, save: Path | str | None = None
 ) -> Run:
-    """Simulate the puppet of the thesis: the operator lifts its feet in turn.
-
-    Args:
-        scenario: its times.
-        value: section of the file.
-        save: file that the run is written to at its end.
-    """
+    """Simulate the puppet of the thesis: the operator lifts its feet in turn."""
     from humans_sim.soft.networks.puppet import curves_of, puppet, run_network
     from humans_sim.soft.networks.simulation import NetworkSimulation
 

@@ -21,14 +21,15 @@ from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.control_sections import (
     SERVO,
+    ControlSection,
     ControlSetup,
     gravity_of,
     numbers_of,
     only,
     period_of,
     torques_of,
-    truth_of,
 )
+from humans_sim.applications.scene_files import truth_of
 from humans_sim.contact.geometry.ground import Ground, ground_heights
 from humans_sim.control.falls.rising_walker import RisingWalk, RisingWalker
 from humans_sim.control.task.whole_body import JointLimits, WholeBody
@@ -52,7 +53,6 @@ class WalkingRobot(NamedTuple):
     """A robot that walks by its servos.
 
     Attributes:
-        simulation: ready to run.
         walk: its controller; a ``RisingWalk`` where it gets up.
     """
 
@@ -88,15 +88,7 @@ def walking_robot(
 
 
 def rising_walker(walker: Walker, automatic: bool = True) -> RisingWalker:
-    """A walker that gets up by the package's motions for its robot.
-
-    Args:
-        walker: leads it while it is on its feet.
-        automatic: whether it gets up by itself, or is asked to.
-
-    Raises:
-        ParameterError: the package has no such motions.
-    """
+    """A walker that gets up by the package's motions, by itself or when asked."""
     return RisingWalker(walker, get_up_motions(walker.model), automatic=automatic)
 
 
@@ -207,11 +199,7 @@ def _walk_velocity(
 
 
 def _paced(settings: WalkSettings, shares: Sequence[float]) -> Velocity:
-    """Shares of the fastest walk forwards or backwards, aside, and turn.
-
-    Raises:
-        ParameterError: there are not one to three finite numbers.
-    """
+    """Shares of the fastest walk forwards or backwards, aside, and turn."""
     if not 1 <= len(shares) <= 3 or not all(map(math.isfinite, shares)):
         raise ParameterError(
             f"a pace has one to three finite numbers, not {list(shares)}"
@@ -280,13 +268,9 @@ class _StreamedAngles(Controller):
         return self._angles(t + PERIOD)
 
 
-def stream_control(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
+def stream_control(request: ControlSection) -> ControlSetup:
     """Servos that follow a walk as it is planned, without sensors."""
+    value, actuation, model, scene = request
     given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
     if actuation is None:
         raise value.error("the actuation must be a servo")

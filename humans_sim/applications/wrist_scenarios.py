@@ -47,10 +47,8 @@ class WristSetup:
 
     Attributes:
         bones: ``wrist``, the synthetic one, or a YAML file.
-        motion: of the hand.
         step: length of the steps; each is a sample [s].
         spacing: edge of the voxels of the ball models [m].
-        numbers: friction and viscosity.
         cut: ligaments that are cut before.
         method: one of :data:`METHODS`.
     """
@@ -64,11 +62,7 @@ class WristSetup:
     method: str = "complementarity"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be, before bones are made.
-
-        Raises:
-            ParameterError: a value is out of its range.
-        """
+        """Refuse what cannot be, before bones are made."""
         if not SPACING[0] <= self.spacing <= SPACING[1]:
             low, high = SPACING
             raise ParameterError(
@@ -100,9 +94,6 @@ class WristSetup:
             end: time at the end, of which the hand is held for the last part [s].
             step: length of the steps [s].
             friction: instead of the file's.
-
-        Raises:
-            ModelFileError: something in the file is wrong; it names the line and key.
         """
         for key in fields:
             if key not in _FIELDS:
@@ -141,11 +132,7 @@ class WristSetup:
             )
 
     def wrist(self) -> Wrist:
-        """Its bones, with ligaments cut.
-
-        Raises:
-            HumansError: there are no such bones or ligaments.
-        """
+        """Its bones, with ligaments cut."""
         return load_wrist(self.bones, self.spacing).cut(*self.cut)
 
     def run(
@@ -154,16 +141,7 @@ class WristSetup:
         save: Path | str | None = None,
         wrist: Wrist | None = None,
     ) -> WristRun:
-        """Make the bones and move them.
-
-        Args:
-            progress: called with the steps made and their number.
-            save: file (``.npz``) that the motion is written to.
-            wrist: its bones, where they were made before.
-
-        Raises:
-            HumansError: there are no such bones, or no forces were found.
-        """
+        """Make the bones, unless they are given, and move them; write the motion."""
         wrist = self.wrist() if wrist is None else wrist
         watch = progress if callable(progress) else None
         move = METHODS[self.method]
@@ -178,8 +156,6 @@ class BuiltModel:
     """A ball model and how it came about.
 
     Attributes:
-        model: its balls.
-        voxels: of the volume they cover.
         repairs: what was done to the mesh.
         error: how far it is from the mesh.
     """

@@ -16,29 +16,25 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Point, TransformStamped
+from geometry_msgs.msg import TransformStamped
 from humans_msgs.msg import ContactPoint, ContactStates
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
 from humans_sim.anatomy import HandMotion, StepNumbers, WristRun, load_wrist_run
 from humans_sim.anatomy.detection.contacts import Contacts
 from humans_sim.anatomy.volumes.mesh_repair import collision_mesh
 from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.anatomy.wrist.plausibility import turns_of
-from humans_sim.anatomy.wrist.wrist import Wrist
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, resting_run
 from humans_sim.applications.wrist_scenarios import (
     METHODS,
@@ -49,67 +45,34 @@ from humans_sim.applications.wrist_scenarios import (
 )
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import check_output_file
-from humans_sim.nodes.common.conversions import set_vector, transform
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.conversions import (
+    filled,
+    marker_array,
+    set_vector,
+    transform,
+)
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ProcessNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.services import Reply, create_deferred_service
 from humans_sim.observation.markers.playback import FACTORS, Playback
-from humans_sim.view.wrist_colours import (
-    CONTACT,
-    bone_colours,
-    tension_colours,
-    tension_scale,
-)
-
-_TIE, _SPOT, _LETTER = 6e-4, 1.2e-3, 4e-3
-"""Widths of ligaments and contacts, height of letters [m]."""
+from humans_sim.view.wrist_topics import WristMessages, bone_markers
 
 
-def bone_markers(wrist: Wrist, prefix: str) -> MarkerArray:
-    """The meshes of the bones, each in its own frame; they move with their frames."""
-    markers = []
-    for n, (bone, colour) in enumerate(
-        zip(wrist.bones, bone_colours(wrist), strict=True)
-    ):
-        marker = _marker(Header(frame_id=prefix + bone.name), "bones", n)
-        marker.type, marker.frame_locked = Marker.TRIANGLE_LIST, True
-        marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-        marker.color = _colour(colour)
-        corners = np.asarray(bone.mesh.vertices) - bone.mass.center
-        marker.points = _points(corners[np.asarray(bone.mesh.faces).ravel()])
-        markers.append(marker)
-    return MarkerArray(markers=markers)
-
-
-class SampleMessages:
+class SampleMessages(WristMessages):
     """Makes the messages of a motion's samples.
 
     Args:
-        run: the motion.
-        frame: of the wrist.
         prefix: before the names of the bones, in names of frames.
     """
 
     def __init__(self, run: WristRun, frame: str, prefix: str) -> None:
-        """Look at the whole motion once."""
-        self.run, self._frame, self._prefix = run, frame, prefix
-        self._detector = run.wrist.detector()
-        self._scale = tension_scale(run)
-        self._turns = turns_of(run)
-        self._pairs = self._touching_pairs()
-
-    def _touching_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of bones that carry load at some time, in a fixed order."""
-        if self.run.loads is None:
-            return []
-        loaded = self.run.loads.max(axis=0) > 0
-        return [(i, j) for i, j in zip(*np.nonzero(loaded), strict=True) if i < j]
-
-    def contacts(self, k: int) -> Contacts:
-        """Balls that touch at a sample."""
-        poses = self.run.wrist.poses(self.run.x[k], self.run.frames[k])
-        return self._detector.detect(poses, margin=TOUCHING_GAP)
+        super().__init__(run, frame)
+        self._prefix = prefix
+        self._pairs: list[tuple[int, int]] = []
+        if run.loads is not None:  # pairs that carry load at some time, in order
+            touching = zip(*np.nonzero(run.loads.max(axis=0) > 0), strict=True)
+            self._pairs = [(i, j) for i, j in touching if i < j]
 
     def transforms(self, stamp: Any, k: int) -> list[TransformStamped]:
         """Frames of all bones, at their centres of mass."""
@@ -122,25 +85,6 @@ class SampleMessages:
             )
             for n, name in enumerate(self.run.wrist.names)
         ]
-
-    def ligaments(self, stamp: Any, k: int) -> JointState:
-        """Lengths [m] as positions and tensions [N] as efforts, by name."""
-        ties = self.run.wrist.ligaments
-        message = JointState(name=list(ties.names))
-        message.header = Header(stamp=stamp, frame_id=self._frame)
-        message.position = ties.lengths(self.run.moving(k)).tolist()
-        message.effort = self.run.tensions[k].tolist()
-        return message
-
-    def turns(self, stamp: Any, k: int) -> JointState:
-        """Turns of hand and free bones about the hand's axis [rad]."""
-        message = JointState(name=["hand", *self._turns])
-        message.header = Header(stamp=stamp, frame_id=self._frame)
-        message.position = [
-            float(self.run.angles[k]),
-            *(float(turn[k]) for turn in self._turns.values()),
-        ]
-        return message
 
     def contact_states(self, stamp: Any, k: int, contacts: Contacts) -> ContactStates:
         """A contact for each pair of bones that ever carries load."""
@@ -164,50 +108,6 @@ class SampleMessages:
             message.points.append(point)
         return message
 
-    def markers(self, k: int, contacts: Contacts) -> MarkerArray:
-        """Ligaments by their tension, contact points, names of the free bones."""
-        run = self.run
-        header = Header(frame_id=self._frame)
-        made = []
-        if len(run.wrist.ligaments):
-            ties = _marker(header, "ligaments", 0)
-            ties.type, ties.scale.x = Marker.LINE_LIST, _TIE
-            one, other = run.wrist.ligaments.ends(run.moving(k))
-            ties.points = _points(np.stack([one, other], axis=1).reshape(-1, 3))
-            colours = tension_colours(run.tensions[k], self._scale)
-            ties.colors = [_colour(c) for c in colours for _ in range(2)]
-            made.append(ties)
-        spots = _marker(header, "contacts", 0)
-        spots.type, spots.color = Marker.SPHERE_LIST, _colour(np.array(CONTACT))
-        spots.scale.x = spots.scale.y = spots.scale.z = _SPOT
-        spots.points = _points(contacts.point)
-        if not contacts.count:
-            spots.action = Marker.DELETE
-        made.append(spots)
-        for n, bone in enumerate(run.wrist.bones):
-            if bone.role == "free":
-                word = _marker(header, "names", n)
-                word.type, word.text = Marker.TEXT_VIEW_FACING, bone.name
-                word.scale.z, word.color = _LETTER, _colour(np.ones(3))
-                set_vector(word.pose.position, run.x[k, n])
-                made.append(word)
-        return MarkerArray(markers=made)
-
-
-def _marker(header: Header, space: str, number: int) -> Marker:
-    marker = Marker(header=header, ns=space, id=number, action=Marker.ADD)
-    marker.pose.orientation.w = 1.0
-    return marker
-
-
-def _points(places: np.ndarray) -> list[Point]:
-    return [Point(x=x, y=y, z=z) for x, y, z in np.asarray(places, float).tolist()]
-
-
-def _colour(colour: np.ndarray) -> ColorRGBA:
-    red, green, blue = (float(c) for c in colour)
-    return ColorRGBA(r=red, g=green, b=blue, a=1.0)
-
 
 class CancelledError(HumansError):
     """The node ends before the motion is computed."""
@@ -217,18 +117,15 @@ class MotionWorker:
     """Computes a motion, or reads one.
 
     Args:
-        setup: of the motion.
         file: of a stored one, which is read instead; None: it is computed.
 
     Attributes:
         share: how much is done, 0 to 1.
         rest: its bones at rest, as soon as they are there.
         run: the motion, once it is there.
-        error: what went wrong.
     """
 
     def __init__(self, setup: WristSetup, file: Path | None) -> None:
-        """Begin."""
         self._setup, self._file = setup, file
         self._stop = threading.Event()
         self.share = 0.0
@@ -259,52 +156,13 @@ class MotionWorker:
         self.share = done / max(total, 1)
 
 
-class ModelWorker:
-    """Builds a ball model and calls back.
-
-    Args:
-        source: a mesh, or with a link a URDF.
-        target: file of the model.
-        spacing: edge of a voxel [m].
-        link: of the URDF, or empty.
-        done: called in the thread, with the model or what went wrong.
-    """
-
-    def __init__(
-        self,
-        source: Path,
-        target: Path,
-        spacing: float,
-        link: str,
-        done: Callable[[BuiltModel | Exception], None],
-    ) -> None:
-        """Begin."""
-
-        def work() -> None:
-            outcome: BuiltModel | Exception
-            try:
-                outcome = build_ball_model(source, spacing, link=link, reduced=True)
-                outcome.model.save(target)
-            except Exception as error:  # reported to whoever asked
-                outcome = error
-            done(outcome)
-
-        self.thread = threading.Thread(target=work, daemon=True)
-        self.thread.start()
-
-
 class BallModelService:
     """Answers ``~/make_ball_model``: of the files that ``ball_model.*`` name.
 
     Files are below ``request_folder`` only, meshes that a URDF names among them.
-
-    Args:
-        node: the server.
-        given: its parameters.
     """
 
     def __init__(self, node: Node, given: Parameters) -> None:
-        """Declare parameters and serve."""
         self._folder, self._logger = given.request_folder(), node.get_logger()
         text = given.changeable_text
         self._file = text("ball_model.file", "", "a mesh, or with a link a URDF")
@@ -313,7 +171,6 @@ class BallModelService:
         self._spacing = given.changeable_number(
             "ball_model.spacing", 5e-4, "edge of a voxel [m]", self._space, *SPACING
         )
-        self._worker: ModelWorker | None = None
         self._reply: Reply | None = None
         self._outcome: BuiltModel | Exception | None = None
         self._target = Path()
@@ -343,13 +200,18 @@ class BallModelService:
         usual = f"{link}.npz" if link else str(Path(name).with_suffix(".npz"))
         self._target = self._folder.path(self._output() or usual)
         check_output_file(self._target, (".npz",))
-        self._outcome = None
-        self._worker = ModelWorker(
-            source, self._target, self._spacing, link, self._finished
-        )
+        self._outcome, spacing, target = None, self._spacing, self._target
 
-    def _finished(self, outcome: BuiltModel | Exception) -> None:
-        self._outcome = outcome
+        def work() -> None:
+            outcome: BuiltModel | Exception
+            try:
+                outcome = build_ball_model(source, spacing, link=link, reduced=True)
+                outcome.model.save(target)
+            except Exception as error:  # reported to whoever asked
+                outcome = error
+            self._outcome = outcome
+
+        threading.Thread(target=work, daemon=True).start()
 
     def answer(self) -> None:
         """Answer whoever asked, once the model is there; the node calls it."""
@@ -372,8 +234,6 @@ class BallModelService:
 
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 
 
 @dataclass(frozen=True)
@@ -390,7 +250,6 @@ class Anatomy(ProcessNode):
     """Computes a motion of a wrist, and plays it."""
 
     def __init__(self, name: str = "anatomy", **options: Any) -> None:
-        """Read the parameters; what is wrong is known before anything is computed."""
         super().__init__(name, **options)
         given = Parameters(self)
         setup = self._setup(given)
@@ -401,7 +260,7 @@ class Anatomy(ProcessNode):
         self._frame = given.text("frame_id", "wrist", "frame of the wrist")
         self._prefix = given.text("frame_prefix", "", "before names of bones' frames")
         self._models = BallModelService(self, given)
-        self._status = StatusTopic(self, "wrist", setup.bones)
+        self._diagnostics = Diagnostics(self, "wrist", setup.bones)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._bones = self.create_publisher(MarkerArray, "bones", latched())
         self._markers = self.create_publisher(MarkerArray, "wrist_markers", _DEPTH)
@@ -415,8 +274,7 @@ class Anatomy(ProcessNode):
         self._row, self._paused = 0, False
         self._worker = MotionWorker(setup, file)
         self.create_timer(period, self._tick)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
         self.get_logger().info(f"{setup.motion.kind} of '{setup.bones}'")
 
     def _setup(self, given: Parameters) -> WristSetup:
@@ -465,7 +323,7 @@ class Anatomy(ProcessNode):
 
     def _begin(self, run: WristRun) -> None:
         if self._messages is None:
-            self._bones.publish(bone_markers(run.wrist, self._prefix))
+            self._bones.publish(marker_array(bone_markers(run.wrist, self._prefix)))
         self._messages, self._row = SampleMessages(run, self._frame, self._prefix), 0
 
     def _publish(self) -> None:
@@ -474,10 +332,10 @@ class Anatomy(ProcessNode):
             return
         stamp, contacts = self.get_clock().now().to_msg(), messages.contacts(k)
         self._tf.publish(TFMessage(transforms=messages.transforms(stamp, k)))
-        self._ligaments.publish(messages.ligaments(stamp, k))
-        self._turns.publish(messages.turns(stamp, k))
+        self._ligaments.publish(filled(JointState(), messages.ligaments(k, stamp)))
+        self._turns.publish(filled(JointState(), messages.turns(k, stamp)))
         self._contacts.publish(messages.contact_states(stamp, k, contacts))
-        self._markers.publish(messages.markers(k, contacts))
+        self._markers.publish(marker_array(messages.markers(k, contacts)))
 
     def _on_pause(self, request: Any, response: Any) -> Any:
         self._paused = bool(request.data)
@@ -520,7 +378,9 @@ class Anatomy(ProcessNode):
                 "computed in [s]": f"{run.wall:.3g}",
                 **{finding.name: finding.word for finding in checked.findings},
             }
-        self._status.publish(self._state, str(error) if error else "", warning, values)
+        self._diagnostics.publish(
+            self._state, str(error) if error else "", warning, values
+        )
 
     def close(self) -> None:
         """End the computation."""

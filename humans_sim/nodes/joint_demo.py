@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
@@ -19,7 +20,7 @@ from tf2_msgs.msg import TFMessage
 from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import BASE_LINK
-from humans_sim.nodes.common.conversions import joint_state, transform
+from humans_sim.nodes.common.conversions import joint_state, odometry, transform
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
@@ -30,7 +31,6 @@ class JointDemo(ModelNode):
     """Moves the joints of a model to and fro."""
 
     def __init__(self, name: str = "joint_demo", **options: Any) -> None:
-        """Start publishing."""
         super().__init__(name, **options)
         given = Parameters(self)
         rate = given.number("rate", 50.0, "of joint_states [Hz]")
@@ -57,14 +57,10 @@ class JointDemo(ModelNode):
             self._start = seconds
         joints, speeds = self._sway.at(seconds - self._start)
         stamp = now.to_msg()
-        self._joint_states.publish(joint_state(self.model, stamp, joints, speeds))
+        names = self.model.joint_names
+        self._joint_states.publish(joint_state(stamp, names, joints, speeds))
         base = pin.XYZQUATToSE3(self.model.standing(joints)[:7])
+        pose = pin.SE3ToXYZQUAT(base)
+        self._odom.publish(odometry(stamp, _ODOM, pose, np.zeros(6)))
         moved = transform(stamp, _ODOM, BASE_LINK, base)
-        odometry = Odometry()
-        odometry.header = moved.header
-        odometry.child_frame_id = BASE_LINK
-        position = odometry.pose.pose.position
-        position.x, position.y, position.z = (float(x) for x in base.translation)
-        odometry.pose.pose.orientation = moved.transform.rotation
-        self._odom.publish(odometry)
         self._tf.publish(TFMessage(transforms=[moved]))

@@ -19,7 +19,6 @@ from typing import Any
 from geometry_msgs.msg import Twist, TwistStamped
 from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
@@ -36,11 +35,12 @@ from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import BlindWalk
 from humans_sim.nodes.common.conversions import (
     duration_of,
+    joint_state,
     joints_of,
     set_vector,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostics import warn_refused
+from humans_sim.nodes.common.diagnostics import BEAT
 from humans_sim.nodes.common.model_node import ModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import walk_settings
@@ -48,8 +48,6 @@ from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.topics import WalkDiagnostics
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _QUIET_BEATS = 5
 """Of diagnostics without joint_states, before it says so."""
 _SILENCE = 0.5
@@ -70,7 +68,6 @@ class KondoWalk(ModelNode):
     """Streams a walk that nobody's senses correct."""
 
     def __init__(self, name: str = "kondo_walk", **options: Any) -> None:
-        """Declare everything; the walk begins with the first state."""
         super().__init__(name, **options)
         given = Parameters(self)
         robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))
@@ -110,9 +107,8 @@ class KondoWalk(ModelNode):
             _CALM * settings.com_height,
         )
         self._period = period
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(period, self._tick, clock=steady)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(period, self._tick)
+        self.every(BEAT, self._diagnose)
 
     # -- what comes in ---------------------------------------------------------------
 
@@ -193,8 +189,7 @@ class KondoWalk(ModelNode):
             raise ParameterError("it goes to the posture of the walk yet")
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self._diagnostics.refuse(f"{topic}: {error}")
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
@@ -225,7 +220,7 @@ class KondoWalk(ModelNode):
     def _begin(self, now: float) -> None:
         self._begun, self._followed_at = True, now
         self._failure = ""
-        self._diagnostics.starts += 1
+        self._diagnostics.counts["starts"] += 1
         self._walk.begin(self._joints)
 
     def _break(self, reason: str) -> None:
@@ -240,7 +235,9 @@ class KondoWalk(ModelNode):
         was_ready = self._walk.ready
         try:
             if not self._failure:
-                self._joint_commands(self._walk.tick())
+                angles, stamp = self._walk.tick(), self.get_clock().now().to_msg()
+                values = list(angles.values())
+                self._commands.publish(joint_state(stamp, list(angles), values))
         except HumansError as error:
             self._failure = str(error)
             self.get_logger().error(f"the walk ended: {error}")
@@ -254,11 +251,6 @@ class KondoWalk(ModelNode):
         status = self._state(spent)
         self._status.publish(status)
         self._goals.tick(self._t, None, status)
-
-    def _joint_commands(self, angles: dict[str, float]) -> None:
-        message = JointState(name=list(angles), position=list(angles.values()))
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._commands.publish(message)
 
     def _state(self, spent: float) -> WalkStatus:
         """The planned state; nothing is measured."""
@@ -293,4 +285,4 @@ class KondoWalk(ModelNode):
             state = self._walk.point.phase.name.lower()
             if not self._walk.ready:
                 state = "goes to the posture of the walk"
-        self._diagnostics.publish(state, failure, self._note, self._t)
+        self._diagnostics.report(state, failure, self._note, self._t)

@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from humans_msgs.msg import MarkerFrame
-from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
 from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.errors import ParameterError
 from humans_sim.nodes.common.conversions import time_of
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.marker_messages import marker_frame
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
@@ -29,8 +28,6 @@ from humans_sim.observation.markers.synthetic import swapped, swaying, synthetic
 from humans_sim.observation.markers.trial import MarkerTrial
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _SHORTEST = 0.001
 """Least time between two looks at the clock [s]."""
 _EARLY = 0.25
@@ -43,7 +40,6 @@ class MarkerPlayer(ModelNode):
     usual_model = "human36"
 
     def __init__(self, name: str = "marker_player", **options: Any) -> None:
-        """Read the file, or make markers up; begin when somebody listens."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._trial, self._title = self._read(given)
@@ -55,15 +51,14 @@ class MarkerPlayer(ModelNode):
         )
         self._playback = Playback(self._trial, factor, loop)
         self._begun, self._sent = False, 0
-        self._status = StatusTopic(self, "markers", self._title)
+        self._diagnostics = Diagnostics(self, "markers", self._title)
         self._markers = self.create_publisher(MarkerFrame, "markers", _DEPTH)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/restart", self._on_restart)
         period = max(self._playback.period, _SHORTEST)
         self._early = round(1e9 * _EARLY * period)
         self.create_timer(period, self._tick)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
         self.get_logger().info(f"plays {self._title}: {self._trial}")
 
     def _read(self, given: Parameters) -> tuple[MarkerTrial, str]:
@@ -161,4 +156,4 @@ class MarkerPlayer(ModelNode):
             "sent": str(self._sent),
             "delays": str(playback.slips),
         }
-        self._status.publish(state, "", "", values)
+        self._diagnostics.publish(state, "", "", values)

@@ -13,9 +13,7 @@ import time
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from humans_msgs.srv import PlayMotion
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.actuation.servo_set import ServoSet
@@ -25,16 +23,19 @@ from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 from humans_sim.kondo.motion.player import Lag
 from humans_sim.kondo.motion.player import MotionPlayer as Player
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
-from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of, time_of
-from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.conversions import (
+    duration_of,
+    joint_state,
+    joints_of,
+    nanoseconds_of,
+    time_of,
+)
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 _RATES = (0.01, 100.0)
 _MOST_REPETITIONS = 1000
 
@@ -43,7 +44,6 @@ class MotionPlayer(ModelNode):
     """Leads the joints from pose to pose."""
 
     def __init__(self, name: str = "motion_player", **options: Any) -> None:
-        """Declare everything; ``file`` begins with the first state."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._channels = load_channels(
@@ -72,13 +72,11 @@ class MotionPlayer(ModelNode):
         self._newest, self._answered_at = -1, -math.inf
         self._heard_at = -math.inf
         self._forget()
-        self._refused, self._reported, self._refusal = 0, 0, ""
-        self._status = StatusTopic(self, "motion", self.model.name)
+        self._diagnostics = Diagnostics(self, "motion", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self.create_service(PlayMotion, "play_motion", self._on_play)
         self.create_subscription(JointState, "joint_states", self._on_state, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _forget(self) -> None:
         self._player: Player | None = None
@@ -91,25 +89,21 @@ class MotionPlayer(ModelNode):
                 raise ConfigurationError("no joint is named")
             self._joints = joints_of(self.model, message, self._joints)
         except ConfigurationError as error:
-            self._refused += 1
-            self._refusal = str(error)
-            warn_refused(self, "joint_states", error)
+            self._diagnostics.refuse("joint_states", error)
             return
         stamp, now = nanoseconds_of(message.header.stamp), time.monotonic()
         self._heard_at = now
         if stamp < self._newest or self._sent is None:
             self._begin(stamp)
-        elif stamp == self._newest and now < self._answered_at + _REPEAT:
+        elif stamp == self._newest and now < self._answered_at + REPEAT:
             return
         sent = self._sent
         if sent is None or stamp > self._newest:
             self._led = self._set_points(stamp / 1e9 + self._period)
             sent = self._sent = self._lag.follow(self._led)
         self._newest, self._answered_at = stamp, now
-        command = JointState(name=list(self.model.joint_names))
-        command.header.stamp = time_of(stamp)
-        command.position = [float(x) for x in sent]
-        self._commands.publish(command)
+        names = self.model.joint_names
+        self._commands.publish(joint_state(time_of(stamp), names, sent))
 
     def _begin(self, stamp: int) -> None:
         """The first state, or time has gone back: hold the joints as they are."""
@@ -133,11 +127,7 @@ class MotionPlayer(ModelNode):
     def _play(
         self, motion: KondoMotion, rate: float, repetitions: int, t: float
     ) -> float:
-        """Begin a motion from the present set points; how long it takes [s].
-
-        Raises:
-            HumansError: the motion does not fit the robot.
-        """
+        """Begin a motion from the present set points; how long it takes [s]."""
         names = {channel.joint for channel in self._channels.channels.values()}
         now = dict(zip(self.model.joint_names, self._led.tolist(), strict=True))
         begin = self._channels.values({name: now[name] for name in names})
@@ -166,21 +156,16 @@ class MotionPlayer(ModelNode):
             response.success, response.message = False, str(error)
             return response
         response.success = True
-        stamp = time_of(round(seconds * 1e9))
-        response.duration = Duration(sec=stamp.sec, nanosec=stamp.nanosec)
+        response.duration = duration_of(seconds)
         return response
 
     def _diagnose(self) -> None:
         state = f"plays {self._name}" if self._name else "holds the joints"
-        if time.monotonic() > self._heard_at + _BEAT:
+        if time.monotonic() > self._heard_at + BEAT:
             state = "waiting for joint_states"
-        warning = ""
-        if self._refused > self._reported:
-            warning = f"messages were refused: {self._refusal}"
-        self._reported = self._refused
+        warning = self._diagnostics.refused()
         values = {
             "time [s]": f"{max(self._newest, 0) / 1e9:.9g}",
-            "refused_messages": str(self._refused),
-            "last_refusal": self._refusal,
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, "", warning, values)
+        self._diagnostics.publish(state, "", warning, values)

@@ -16,7 +16,6 @@ import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -25,13 +24,12 @@ from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
     joint_values,
     joints_of,
-    nanoseconds_of,
+    load_of,
     odometry,
     time_of,
     transform,
-    vector_of,
 )
-from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
@@ -40,8 +38,6 @@ from humans_sim.observation import BaseEstimate, BaseObserver
 from humans_sim.observation.base.observer import USES
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _STATES = "joint_states"
 
 
@@ -49,7 +45,6 @@ class Observer(ModelNode):
     """Follows the base of a model."""
 
     def __init__(self, name: str = "observer", **options: Any) -> None:
-        """Declare everything; the first state begins."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._observer = self._declare_observer(given)
@@ -67,18 +62,18 @@ class Observer(ModelNode):
         self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
-        self._refusals = Refusals(self)
         self._heard_at = -math.inf
-        self._status = StatusTopic(self, "base", self.model.name)
+        self._diagnostics = Diagnostics(self, "base", self.model.name)
         self._odometry = self.create_publisher(Odometry, "odom", _DEPTH)
         self._places_base, self._places_footprint = tf, foot
         self._tf = self.create_publisher(TFMessage, "/tf", _DEPTH)
         listen = self.create_subscription
-        for topic, sole in self._topics.items():
-            listen(WrenchStamped, topic, self._on_wrench(topic, sole), _DEPTH)
-        listen(JointState, _STATES, self._on_state, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        taker = self._diagnostics.taker
+        for topic in self._topics:
+            listen(WrenchStamped, topic, taker(topic, load_of, self._put), _DEPTH)
+        states = taker(_STATES, self._read_state, self._put)
+        listen(JointState, _STATES, states, _DEPTH)
+        self.every(BEAT, self._diagnose)
 
     def _declare_observer(self, given: Parameters) -> BaseObserver:
         posture = given.choice("posture", NEUTRAL, "it stands in at first", POSTURES)
@@ -96,36 +91,19 @@ class Observer(ModelNode):
             floor_height=floor[0] if floor else None,
         )
 
-    def _on_state(self, message: JointState) -> None:
-        try:
-            if not message.name:
-                raise ConfigurationError("no joint is named")
-            joints = joints_of(self.model, message, self._joints)
-            speeds = None
-            if len(message.velocity) and not self._step:
-                still = np.zeros_like(joints)
-                names, rates = message.name, message.velocity
-                speeds = joint_values(self.model, names, rates, still, "velocity")
-        except ConfigurationError as error:
-            self._refusals.add(_STATES, error)
-            return
+    def _read_state(self, message: JointState) -> Any:
+        if not message.name:
+            raise ConfigurationError("no joint is named")
+        joints, speeds = joints_of(self.model, message, self._joints), None
+        if len(message.velocity) and not self._step:
+            still = np.zeros_like(joints)
+            names, rates = message.name, message.velocity
+            speeds = joint_values(self.model, names, rates, still, "velocity")
         if self._step:
             # Encoders that round say nothing of speeds.
             joints = self._step * np.round(joints / self._step)
         self._joints, self._heard_at = joints, time.monotonic()
-        stamp = nanoseconds_of(message.header.stamp)
-        self._put(_STATES, stamp, (joints, speeds))
-
-    def _on_wrench(self, topic: str, sole: str) -> Any:
-        def take(message: WrenchStamped) -> None:
-            try:
-                force = vector_of(message.wrench.force)
-            except ConfigurationError as error:
-                self._refusals.add(topic, error)
-                return
-            self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
-
-        return take
+        return joints, speeds
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
@@ -144,7 +122,7 @@ class Observer(ModelNode):
                 t, joints, speeds, sole_forces=forces
             )
         except HumansError as error:
-            self._refusals.add("measurement", error)
+            self._diagnostics.refuse("measurement", error)
             return
         self._t = t
         self._publish_estimate(stamp, joints, self._estimate)
@@ -154,9 +132,7 @@ class Observer(ModelNode):
     ) -> None:
         when, pose = time_of(stamp), base.pose
         if self._odometry.get_subscription_count():
-            self._odometry.publish(
-                odometry(when, self._frame, BASE_LINK, pose, base.velocity)
-            )
+            self._odometry.publish(odometry(when, self._frame, pose, base.velocity))
         placed = pin.XYZQUATToSE3(pose)
         moved = []
         if self._places_base:
@@ -169,7 +145,7 @@ class Observer(ModelNode):
             self._tf.publish(TFMessage(transforms=moved))
 
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._heard_at + _BEAT
+        silent = time.monotonic() > self._heard_at + BEAT
         base, state, warning = self._estimate, "waiting for joint_states", ""
         if base is not None and not silent:
             state = f"stands on {base.reference}"
@@ -178,12 +154,12 @@ class Observer(ModelNode):
             warning = f"nothing comes on {missing}"
         elif base is not None:
             warning = gone(self, _STATES)
-        warning = self._refusals.warning() or warning
+        warning = self._diagnostics.refused() or warning
         values = {
             "time [s]": f"{max(self._t, 0.0):.9g}",
             "starts": str(self._begun),
             "mismatch [m]": "" if base is None else f"{base.mismatch:.3g}",
             "unsupported [s]": "" if base is None else f"{base.unsupported:.3g}",
-            **self._refusals.values(),
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, "", warning, values)
+        self._diagnostics.publish(state, "", warning, values)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from humans_msgs.srv import Push
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ParameterError
@@ -23,19 +22,15 @@ from humans_sim.nodes.common.conversions import (
     set_vector,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-
-_BEAT = 1.0
-"""Wall time between diagnostics, and between looks for the service [s]."""
 
 
 class Pusher(ModelNode):
     """Asks for pushes."""
 
     def __init__(self, name: str = "pusher", **options: Any) -> None:
-        """Declare everything, and wait for the simulation."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._times = given.numbers("times", "when to push [s], simulation time")
@@ -55,11 +50,10 @@ class Pusher(ModelNode):
         self._impulses = np.reshape(flat, (-1, 3))
         self._newest, self._asked = math.inf, False
         self._accepted, self._refusals = 0, list[str]()
-        self._status = StatusTopic(self, "pushes", self.model.name)
+        self._diagnostics = Diagnostics(self, "pushes", self.model.name)
         self._service = self.create_client(Push, "push")
         self.create_subscription(JointState, "joint_states", self._on_state, 100)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _on_state(self, message: JointState) -> None:
         stamp = nanoseconds_of(message.header.stamp)
@@ -92,4 +86,4 @@ class Pusher(ModelNode):
         state = f"{self._accepted} of {len(self._times)} pushes asked for"
         if not self._asked:
             state = "waiting for the simulation"
-        self._status.publish(state, "; ".join(self._refusals), "", {})
+        self._diagnostics.publish(state, "; ".join(self._refusals), "", {})

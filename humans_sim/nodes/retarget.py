@@ -13,20 +13,17 @@ import time
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.control.retargeting.upper_body import LiveRetargeting
 from humans_sim.core.errors import HumansError
 from humans_sim.models import load_model
-from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of
-from humans_sim.nodes.common.diagnostics import StatusTopic, gone, warn_refused
+from humans_sim.nodes.common.conversions import joint_state, joints_of, nanoseconds_of
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _PERSON = "person/joint_states"
 _USUAL = 0.01
 """Time between two postures where stamps do not say [s]."""
@@ -36,7 +33,6 @@ class Retarget(ModelNode):
     """Answers postures of a person by commands of a robot."""
 
     def __init__(self, name: str = "retarget", **options: Any) -> None:
-        """Declare everything; the first posture begins."""
         super().__init__(name, **options)
         given = Parameters(self)
         self._person = load_model(
@@ -51,21 +47,19 @@ class Retarget(ModelNode):
         self._live = LiveRetargeting(self._person, self.model, share)
         self._angles = self._person.neutral()[7:]
         self._stamp, self._heard_at = -1, -1.0
-        self._frames, self._refused, self._reported = 0, 0, 0
-        self._refusal, self._slowest = "", 0.0
+        self._slowest = 0.0
         self._robot: dict[str, float] | None = None
-        self._status = StatusTopic(self, "upper body", self.model.name)
+        self._diagnostics = Diagnostics(self, "upper body", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self.create_subscription(JointState, "joint_states", self._on_robot, _DEPTH)
         self.create_subscription(JointState, _PERSON, self._on_person, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _on_robot(self, message: JointState) -> None:
         try:
             joints = joints_of(self.model, message, self.model.neutral()[7:])
         except HumansError as error:
-            self._refuse("joint_states", error)
+            self._diagnostics.refuse("joint_states", error)
             return
         names = self.model.joint_names
         self._robot = dict(zip(names, joints.tolist(), strict=True))
@@ -79,12 +73,11 @@ class Retarget(ModelNode):
             period = self._period(nanoseconds_of(message.header.stamp))
             commands = self._live.follow(self._angles, period)
         except HumansError as error:
-            self._refuse(_PERSON, error)
+            self._diagnostics.refuse(_PERSON, error)
             return
-        answer = JointState(name=list(commands), position=list(commands.values()))
-        answer.header.stamp = message.header.stamp
-        self._commands.publish(answer)
-        self._frames += 1
+        stamp, angles = message.header.stamp, list(commands.values())
+        self._commands.publish(joint_state(stamp, list(commands), angles))
+        self._diagnostics.counts["postures"] += 1
         self._heard_at = time.monotonic()
         self._slowest = max(self._slowest, time.perf_counter() - begun)
 
@@ -98,31 +91,23 @@ class Retarget(ModelNode):
             return _USUAL
         return since
 
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self._refused += 1
-        self._refusal = f"{topic}: {error}"
-        warn_refused(self, topic, error)
-
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._heard_at + _BEAT
+        silent = time.monotonic() > self._heard_at + BEAT
         state = "follows"
         if self._robot is None:
             state = "waiting for joint_states"
         elif silent:
             state = "waiting for a person"
-        warning = ""
-        if self._refused > self._reported:
-            warning = f"messages were refused: {self._refusal}"
-        elif silent and self._frames:
+        diagnostics = self._diagnostics
+        warning = diagnostics.refused()
+        if not warning and silent and diagnostics.counts["postures"]:
             warning = gone(self, _PERSON)
-        self._reported = self._refused
         error = np.degrees(self._live.error)
         values = {
-            "postures": str(self._frames),
+            **diagnostics.counted("postures"),
             "worst limb [deg]": f"{error:.1f}" if np.isfinite(error) else "",
             "slowest answer [ms]": f"{1e3 * self._slowest:.2f}",
-            "refused_messages": str(self._refused),
-            "last_refusal": self._refusal,
+            **diagnostics.refusals(),
         }
-        self._status.publish(state, "", warning, values)
+        diagnostics.publish(state, "", warning, values)
         self._slowest = 0.0

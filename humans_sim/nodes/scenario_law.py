@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from humans_msgs.msg import MuscleStates, Stimulation
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.applications.law_station import LawCommand, LawStation
@@ -25,23 +24,17 @@ from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.command_checks import LARGEST
 from humans_sim.nodes.common.conversions import (
-    base_of,
-    joint_values,
-    joints_of,
-    nanoseconds_of,
+    base_motion,
+    joint_motion,
+    joint_state,
     time_of,
-    velocity_of,
 )
-from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT, StampSynchronizer
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 _STATES, _MUSCLES = "joint_states", "muscle_states"
 
 
@@ -49,17 +42,15 @@ class ScenarioLaw(ModelNode):
     """Answers each state with the commands of a scenario's controller."""
 
     def __init__(self, name: str = "scenario_law", **options: Any) -> None:
-        """Declare everything; the first state begins."""
         super().__init__(name, **options)
         self._law = self._declare_law(Parameters(self))
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
         self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
-        self._failure, self._refusals = "", Refusals(self)
-        self._status = StatusTopic(self, "scenario law", self.model.name)
+        self._failure = ""
+        self._diagnostics = Diagnostics(self, "scenario law", self.model.name)
         self._make_topics()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _declare_law(self, given: Parameters) -> LawStation:
         chosen = given.text("scenario", "", "whose controller it is, or its file")
@@ -82,60 +73,46 @@ class ScenarioLaw(ModelNode):
 
     def _make_topics(self) -> None:
         make, listen = self.create_publisher, self.create_subscription
+        taker = self._diagnostics.taker
         others = [self._base_topic]
         if self._law.names:
             self._commands = make(JointState, "joint_commands", _DEPTH)
         if self._law.muscles is not None:
             self._stimulation = make(Stimulation, "stimulation", _DEPTH)
-            listen(MuscleStates, _MUSCLES, self._on_muscles, _DEPTH)
+            muscles = taker(_MUSCLES, self._read_muscles, self._put)
+            listen(MuscleStates, _MUSCLES, muscles, _DEPTH)
             others.append(_MUSCLES)
         self._synchronizer = StampSynchronizer(_STATES, others)
-        listen(Odometry, self._base_topic, self._on_odometry, _DEPTH)
-        listen(JointState, _STATES, self._on_state, _DEPTH)
+        base = taker(self._base_topic, base_motion, self._put)
+        listen(Odometry, self._base_topic, base, _DEPTH)
+        states = taker(_STATES, self._read_state, self._put)
+        listen(JointState, _STATES, states, _DEPTH)
 
     # -- messages --------------------------------------------------------------------
 
-    def _on_state(self, message: JointState) -> None:
-        try:
-            if not message.name:
-                raise ConfigurationError("no joint is named")
-            self._joints = joints_of(self.model, message, self._joints)
-            self._speeds = joint_values(
-                self.model, message.name, message.velocity, self._speeds, "velocity"
-            )
-        except ConfigurationError as error:
-            self._refusals.add(_STATES, error)
-            return
+    def _read_state(self, message: JointState) -> Any:
+        self._joints, self._speeds = joint_motion(
+            self.model, message, self._joints, self._speeds
+        )
         self._heard_at = time.monotonic()
-        self._put(_STATES, message, (self._joints, self._speeds))
+        return self._joints, self._speeds
 
-    def _on_odometry(self, message: Odometry) -> None:
-        try:
-            base = base_of(message.pose.pose), velocity_of(message.twist.twist)
-        except ConfigurationError as error:
-            self._refusals.add(self._base_topic, error)
-            return
-        self._put(self._base_topic, message, base)
-
-    def _on_muscles(self, message: MuscleStates) -> None:
+    def _read_muscles(self, message: MuscleStates) -> Any:
         states = {
             one.name: (one.contractile_stiffness, one.contractile_force)
             for one in message.muscles
         }
         for name, numbers in states.items():
             if not all(abs(x) <= LARGEST for x in numbers):
-                error = ConfigurationError(f"the state of '{name}' is {numbers}")
-                self._refusals.add(_MUSCLES, error)
-                return
-        self._put(_MUSCLES, message, states)
+                raise ConfigurationError(f"the state of '{name}' is {numbers}")
+        return states
 
-    def _put(self, topic: str, message: Any, value: Any) -> None:
-        stamp = nanoseconds_of(message.header.stamp)
+    def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
         if complete is None:
             return
         now = time.monotonic()
-        if stamp == self._stamp and now < self._answered_at + _REPEAT:
+        if stamp == self._stamp and now < self._answered_at + REPEAT:
             return
         (joints, speeds), (base, twist) = complete[_STATES], complete[self._base_topic]
         q, v = np.concatenate([base, joints]), np.concatenate([twist, speeds])
@@ -145,7 +122,7 @@ class ScenarioLaw(ModelNode):
                 raise ConfigurationError("the commands are not finite numbers")
         except HumansError as error:
             self._failure = f"at {stamp / 1e9:.9g} s: {error}"
-            self._refusals.add("state", error)
+            self._diagnostics.refuse("state", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
         self._publish(stamp, command)
@@ -164,25 +141,23 @@ class ScenarioLaw(ModelNode):
                 pulses.pulse_period = [0.0] * len(widths)
             self._stimulation.publish(pulses)
         if law.names:
-            joints = JointState(name=list(law.names))
-            joints.header.stamp = time_of(stamp)
-            setattr(joints, law.field, [float(x) for x in command.values])
-            self._commands.publish(joints)
+            values: dict[str, Any] = {law.field: command.values}
+            self._commands.publish(joint_state(time_of(stamp), law.names, **values))
 
     # -- diagnostics -----------------------------------------------------------------
 
     def _diagnose(self) -> None:
         state, warning = "waiting for joint_states", ""
-        if time.monotonic() <= self._heard_at + _BEAT:
+        if time.monotonic() <= self._heard_at + BEAT:
             state = "running"
             newest = self._synchronizer.newest
             if newest is not None and newest != self._stamp:
                 state = f"waiting for {', '.join(self._synchronizer.missing(newest))}"
         elif self._stamp >= 0:
             warning = gone(self, _STATES)
-        warning = self._refusals.warning() or warning
+        warning = self._diagnostics.refused() or warning
         values = {
             "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
-            **self._refusals.values(),
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, self._failure, warning, values)
+        self._diagnostics.publish(state, self._failure, warning, values)

@@ -27,7 +27,6 @@ class StatePublisher(StateListener):
     """Publishes where the links of a model are."""
 
     def __init__(self, name: str = "state_publisher", **options: Any) -> None:
-        """Publish the description and the fixed links."""
         super().__init__(name, **options)
         self._footprint = Parameters(self).flag(
             "publish_footprint", True, "whether base_footprint is on /tf"

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.applications.bip_station import MOTIONS, STAND, BipStation
@@ -24,22 +23,17 @@ from humans_sim.control.bip.task import StepShape
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
-    joint_values,
-    joints_of,
-    nanoseconds_of,
+    joint_motion,
+    joint_state,
+    load_of,
     time_of,
-    vector_of,
 )
-from humans_sim.nodes.common.diagnostics import Refusals, StatusTopic, gone
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT, StampSynchronizer
 
 _DEPTH = 100
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 
 
 class TaskLaw(ModelNode):
@@ -48,7 +42,6 @@ class TaskLaw(ModelNode):
     usual_model = "bip"
 
     def __init__(self, name: str = "task_law", **options: Any) -> None:
-        """Declare everything; the first state begins."""
         super().__init__(name, **options)
         self._station = self._declare_station(Parameters(self))
         self._joints = self.model.neutral()[7:]
@@ -57,15 +50,16 @@ class TaskLaw(ModelNode):
         self._topics = {f"{sole}/wrench": sole for sole in soles}
         self._synchronizer = StampSynchronizer(self._states, list(self._topics))
         self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
-        self._failure, self._refusals = "", Refusals(self)
-        self._status = StatusTopic(self, "task law", self.model.name)
+        self._failure = ""
+        self._diagnostics = Diagnostics(self, "task law", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         listen = self.create_subscription
+        taker = self._diagnostics.taker
         for topic in self._topics:
-            listen(WrenchStamped, topic, self._on_wrench(topic), _DEPTH)
-        listen(JointState, self._states, self._on_state, _DEPTH)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+            listen(WrenchStamped, topic, taker(topic, load_of, self._put), _DEPTH)
+        states = taker(self._states, self._read_state, self._put)
+        listen(JointState, self._states, states, _DEPTH)
+        self.every(BEAT, self._diagnose)
 
     def _declare_station(self, given: Parameters) -> BipStation:
         self._states = given.text(
@@ -99,38 +93,19 @@ class TaskLaw(ModelNode):
         station.reset()
         return station
 
-    def _on_state(self, message: JointState) -> None:
-        try:
-            if not message.name:
-                raise ConfigurationError("no joint is named")
-            self._joints = joints_of(self.model, message, self._joints)
-            self._speeds = joint_values(
-                self.model, message.name, message.velocity, self._speeds, "velocity"
-            )
-        except ConfigurationError as error:
-            self._refusals.add(self._states, error)
-            return
+    def _read_state(self, message: JointState) -> Any:
+        self._joints, self._speeds = joint_motion(
+            self.model, message, self._joints, self._speeds
+        )
         self._heard_at = time.monotonic()
-        stamp = nanoseconds_of(message.header.stamp)
-        self._put(self._states, stamp, (self._joints, self._speeds))
-
-    def _on_wrench(self, topic: str) -> Any:
-        def take(message: WrenchStamped) -> None:
-            try:
-                force = vector_of(message.wrench.force)
-            except ConfigurationError as error:
-                self._refusals.add(topic, error)
-                return
-            self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
-
-        return take
+        return self._joints, self._speeds
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
         if complete is None:
             return
         now = time.monotonic()
-        if stamp == self._stamp and now < self._answered_at + _REPEAT:
+        if stamp == self._stamp and now < self._answered_at + REPEAT:
             return
         joints, speeds = complete[self._states]
         forces = {sole: complete[topic] for topic, sole in self._topics.items()}
@@ -140,24 +115,22 @@ class TaskLaw(ModelNode):
                 raise ConfigurationError("the voltages are not finite numbers")
         except HumansError as error:
             self._failure = f"at {stamp / 1e9:.9g} s: {error}"
-            self._refusals.add("measurement", error)
+            self._diagnostics.refuse("measurement", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
-        command = JointState(name=list(self._station.motors))
-        command.header.stamp = time_of(stamp)
-        command.effort = [float(x) for x in voltages]
-        self._commands.publish(command)
+        motors = self._station.motors
+        self._commands.publish(joint_state(time_of(stamp), motors, effort=voltages))
 
     def _diagnose(self) -> None:
         base, state, warning = self._station.estimate, f"waiting for {self._states}", ""
-        if time.monotonic() <= self._heard_at + _BEAT:
+        if time.monotonic() <= self._heard_at + BEAT:
             state = "waiting for wrenches" if base is None else "running"
         elif base is not None:
             warning = gone(self, self._states)
-        warning = self._refusals.warning() or warning
+        warning = self._diagnostics.refused() or warning
         values = {
             "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
             "reference": "" if base is None else base.reference,
-            **self._refusals.values(),
+            **self._diagnostics.refusals(),
         }
-        self._status.publish(state, self._failure, warning, values)
+        self._diagnostics.publish(state, self._failure, warning, values)

@@ -41,7 +41,6 @@ from humans_msgs.srv import Push, Reset
 from nav_msgs.msg import OccupancyGrid, Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Image
 from simulation_interfaces.msg import SimulationState
 from simulation_interfaces.srv import SetSimulationState
@@ -98,11 +97,7 @@ def _check_count(count: int) -> None:
 
 
 def touches_of(message: ContactStates) -> Touches:
-    """Contacts of a message.
-
-    Raises:
-        ConfigurationError: a number is not finite, or there are too many points.
-    """
+    """Contacts of a message; refused where a number is not finite."""
     points = message.points
     _check_count(len(points))
 
@@ -125,11 +120,7 @@ def touches_of(message: ContactStates) -> Touches:
 
 
 def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
-    """Outlines of planned steps: the line strips of a message.
-
-    Raises:
-        ConfigurationError: a number is not finite, or there are too many points.
-    """
+    """Outlines of planned steps: the line strips of a message."""
     _check_count(sum(1 + len(marker.points) for marker in message.markers))
     steps = []
     for marker in message.markers:
@@ -148,12 +139,7 @@ def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
 
 
 def seen_markers_of(message: MarkerArray) -> SeenMarkers:
-    """Optical markers beside a reconstructed body, of their drawings.
-
-    Raises:
-        ConfigurationError: a number is not finite, a line has one end, or there are
-            too many points.
-    """
+    """Optical markers beside a reconstructed body, of their drawings."""
     _check_count(sum(1 + len(marker.points) for marker in message.markers))
     positions = {
         marker.ns: np.array([vector_of(p) for p in marker.points]).reshape(-1, 3)
@@ -181,11 +167,7 @@ def seen_markers_of(message: MarkerArray) -> SeenMarkers:
 
 
 def seen_robot(message: Any) -> SeenRobot | None:
-    """How a real robot is, of a message on ``/diagnostics``.
-
-    Returns:
-        None where the message is of something else.
-    """
+    """How a real robot is, by ``/diagnostics``; None: of something else."""
     for status in message.status:
         if status.name.endswith(_ROBOT):
             values = {item.key: item.value[:_LONGEST] for item in status.values}
@@ -196,11 +178,7 @@ def seen_robot(message: Any) -> SeenRobot | None:
 
 
 def simulation_state(message: Any) -> tuple[str, str] | None:
-    """State of a simulation and what failed, of a message on ``/diagnostics``.
-
-    Returns:
-        None where the message is of something else.
-    """
+    """State of a simulation, and what failed, by ``/diagnostics``; None: of others."""
     for status in message.status:
         if status.name.endswith(_SIMULATION):
             values = {item.key: item.value for item in status.values}
@@ -232,7 +210,6 @@ class Viewer(StateListener):
     blocks = True
 
     def __init__(self, name: str = "viewer", **options: Any) -> None:
-        """Open the page."""
         super().__init__(name, **options)
         given = Parameters(self)
         host = given.text("host", "127.0.0.1", "address to listen on")
@@ -270,21 +247,20 @@ class Viewer(StateListener):
         self._marker_layer = MarkerLayer(self._page.scene)
         self._body_layer = BodyLayer(self._page.scene)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
-        wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / rate, self._draw, clock=wall)
+        self.every(1.0 / rate, self._draw)
         self.get_logger().info(f"{self.model.name} is shown at {self._page.url}")
         if warning := warning_of(host):
             self.get_logger().warning(warning)
 
     def _make_topics(self) -> None:
         listen = self.create_subscription
-        listen(ContactStates, "ground_contacts", self._on_contacts, 10)
+        listen(ContactStates, "ground_contacts", self._keep("_contacts"), 10)
         listen(WalkStatus, "walk_status", self._on_walk, 10)
-        listen(MarkerArray, "footsteps", self._on_plan, 10)
-        listen(MarkerArray, "scene", self._on_scene, 10)
+        listen(MarkerArray, "footsteps", self._keep("_plan"), 10)
+        listen(MarkerArray, "scene", self._keep("_bodies"), 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
-        listen(Image, "ground/heights", self._on_heights, 2)
-        listen(OccupancyGrid, "ground/depth", self._on_ground_place, 2)
+        listen(Image, "ground/heights", self._keep("_heights"), 2)
+        listen(OccupancyGrid, "ground/depth", self._keep("_ground_place"), 2)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         if not self._commands:
             return
@@ -313,20 +289,9 @@ class Viewer(StateListener):
         super()._take_base(message)
         self._frame = message.header.frame_id
 
-    def _on_contacts(self, message: ContactStates) -> None:
-        self._contacts = message
-
-    def _on_plan(self, message: MarkerArray) -> None:
-        self._plan = message
-
-    def _on_scene(self, message: MarkerArray) -> None:
-        self._bodies = message
-
-    def _on_heights(self, message: Image) -> None:
-        self._heights = message
-
-    def _on_ground_place(self, message: OccupancyGrid) -> None:
-        self._ground_place = message
+    def _keep(self, name: str) -> Callable[[Any], None]:
+        """A callback that keeps the last message until it is drawn."""
+        return lambda message: setattr(self, name, message)
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers, self._markers_at = message, time.monotonic()
@@ -338,7 +303,7 @@ class Viewer(StateListener):
                 twist = velocity_of(message.commanded_velocity)
             except ConfigurationError as error:
                 self._walk = None
-                self._refuse("walk_status", error)
+                warn_refused(self, "walk_status", error)
                 return
             self._velocity = Velocity(*twist[[0, 1, 5]].tolist())
         elif isinstance(self._page.panel, Panel) and nanoseconds_of(
@@ -367,7 +332,10 @@ class Viewer(StateListener):
         panel = self._page.panel
         if isinstance(panel, RobotPanel):
             panel.release_silent()
-            self._repeat(panel.led)
+            # Say again how a robot is led: one that no longer hears it can stop.
+            again = time.monotonic() > self._sent_at + _REPEAT_PERIOD
+            if panel.led is not None and again:
+                self._send_velocity(panel.led)
         if panel is not None and self._walk is not None and not panel.walking:
             panel.show_walk()
             if isinstance(panel, Panel):
@@ -376,41 +344,40 @@ class Viewer(StateListener):
             self._changed = False
         if self._changed:
             self._changed = False
-            self._state = Seen(
-                self._time, self.configuration(), self._touches(), self._planned()
-            )
-            self._draw_bodies()
-            self._draw_ground()
+            touches = self._read("ground_contacts", self._contacts, touches_of)
+            planned = self._read("footsteps", self._plan, planned_of) or ()
+            self._state = Seen(self._time, self.configuration(), touches, planned)
+            self._draw_surroundings()
         if self._state is not None:
             self._page.show(self._with_status(self._state))
 
-    def _draw_bodies(self) -> None:
-        """Draw what stands around the robot, where that is known."""
-        message, self._bodies = self._bodies, None
-        if message is None or not message.markers:
-            return
-        if message.markers[0].header.frame_id != self._frame:
-            return
+    def _read(self, topic: str, message: Any, read: Callable[[Any], Any]) -> Any:
+        """What a message says; None where it is of another frame, or refused."""
+        if message is None or not getattr(message, "markers", True):
+            return None
+        first = message.markers[0] if hasattr(message, "markers") else message
+        if first.header.frame_id != self._frame:
+            return None
         try:
-            bodies = seen_bodies_of(message)
-        except ConfigurationError as error:
-            self._refuse("scene", error)
-            return
-        with self._page.scene.server.atomic():
-            self._body_layer.show(bodies)
+            return read(message)
+        except (ConfigurationError, ParameterError) as error:
+            warn_refused(self, topic, error)
+            return None
 
-    def _draw_ground(self) -> None:
-        """Draw a ground that gives way where new heights have come."""
+    def _draw_surroundings(self) -> None:
+        """Draw new bodies around the robot, and new ground that gives way."""
+        message, self._bodies = self._bodies, None
+        bodies = self._read("scene", message, seen_bodies_of)
+        if bodies is not None:
+            with self._page.scene.server.atomic():
+                self._body_layer.show(bodies)
         place = self._ground_place
-        if self._heights is None or place is None:
-            return
-        heights, self._heights = self._heights, None
-        if heights.header.frame_id != self._frame:
-            return
-        try:
-            self._page.scene.show_ground(footprints_in(heights, place))
-        except ParameterError as error:
-            self._refuse("ground/heights", error)
+        if place is not None:
+            heights, self._heights = self._heights, None
+            show = self._page.scene.show_ground
+            self._read(
+                "ground/heights", heights, lambda m: show(footprints_in(m, place))
+            )
 
     def _add_controls(self) -> None:
         """Add the controls of what is there: where a robot is, it must be armed."""
@@ -427,8 +394,7 @@ class Viewer(StateListener):
     def _draw_markers(self, message: MarkerArray) -> bool:
         """Draw markers with the body of their time: a later one would be elsewhere.
 
-        Returns:
-            Whether the body waits for its markers.
+        Returns whether the body waits for its markers.
         """
         if time.monotonic() > self._markers_at + _MARKER_TIME:
             self._markers = None
@@ -443,7 +409,7 @@ class Viewer(StateListener):
         try:
             seen = seen_markers_of(message)
         except ConfigurationError as error:
-            self._refuse("reconstruction_markers", error)
+            warn_refused(self, "reconstruction_markers", error)
             return False
         self._state = Seen(stamp * 1e-9, self._states.pop(stamp))
         with self._page.scene.server.atomic():
@@ -466,31 +432,6 @@ class Viewer(StateListener):
             failed=bool(self._failure) or fallen,
         )
 
-    def _touches(self) -> Touches | None:
-        message = self._contacts
-        if message is None or message.header.frame_id != self._frame:
-            return None
-        try:
-            return touches_of(message)
-        except ConfigurationError as error:
-            self._refuse("ground_contacts", error)
-            return None
-
-    def _planned(self) -> tuple[PlannedStep, ...]:
-        message = self._plan
-        if message is None or not message.markers:
-            return ()
-        if message.markers[0].header.frame_id != self._frame:
-            return ()
-        try:
-            return planned_of(message)
-        except ConfigurationError as error:
-            self._refuse("footsteps", error)
-            return ()
-
-    def _refuse(self, topic: str, error: Exception) -> None:
-        warn_refused(self, topic, error)
-
     def _settings(self) -> WalkSettings | None:
         try:
             return walk_settings(self.model, self._walking)
@@ -511,17 +452,18 @@ class Viewer(StateListener):
 
     def _actions(self) -> Actions:
         later = self._later
+
+        def get_up() -> None:
+            self._requests.call(_GET_UP, Trigger.Request())
+
         return Actions(
             pause=later(self._pause),
             reset=later(lambda: self._requests.call(_RESET, Reset.Request())),
             push=later(self._push),
             speed=later(self._set_speed),
             walk=later(self._walk_with),
-            get_up=later(self._get_up) if can_get_up(self.model) else None,
+            get_up=later(get_up) if can_get_up(self.model) else None,
         )
-
-    def _get_up(self) -> None:
-        self._requests.call(_GET_UP, Trigger.Request())
 
     def _pause(self, paused: bool) -> None:
         def done() -> None:
@@ -564,11 +506,6 @@ class Viewer(StateListener):
     def _walk_with(self, velocity: Velocity) -> None:
         self._velocity = velocity
         self._send_velocity(velocity)
-
-    def _repeat(self, velocity: Velocity | None) -> None:
-        """Say again how a robot is led: one that no longer hears it can stop."""
-        if velocity is not None and time.monotonic() > self._sent_at + _REPEAT_PERIOD:
-            self._send_velocity(velocity)
 
     def _send_velocity(self, velocity: Velocity) -> None:
         self._sent_at = time.monotonic()

@@ -9,7 +9,8 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,17 +20,18 @@ import numpy as np
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.files import atomic_stream
 from humans_sim.results.event_states import samples_at_events
-from humans_sim.results.records import LIMIT, LINK, POINT, Event
+from humans_sim.results.records import LIMIT, LINK, POINT
 from humans_sim.results.ros_files import (
+    Message,
     MessageMaker,
     RosTopics,
-    RosWriter,
+    Stamp,
     base_transform,
+    event_message,
     head,
-    nanoseconds,
+    joint_state,
     odometry_message,
-    schema,
-    stamp_of,
+    write_topics,
     xyz,
 )
 
@@ -184,9 +186,6 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     a level floor these are the axes of the world. Joint limits are no ground contacts
     and are left out.
 
-    Messages are stamped with the time of the simulation, rounded to 1 ns, and lie in
-    the order of time, an event before the sample of the same time.
-
     Args:
         run: what to write.
         path: the file; rosbag2 knows it by the ending ``.mcap``.
@@ -199,43 +198,15 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """
-    stamps = [(nanoseconds(event.time), 0, k) for k, event in enumerate(run.events)]
-    stamps += [(nanoseconds(t), 1, k) for k, t in enumerate(run.t.tolist())]
     scene = RosTopics() if scene is None else scene
-    topics = {**_topics(run), **scene.sampled}
-    first = min(stamps)[0]
-    with atomic_stream(path) as stream:
-        writer = RosWriter(stream)
-        about = {name: json.dumps(value) for name, value in run.info.items()}
-        if scene.note:
-            about["scene_left_out"] = json.dumps(scene.note)
-        writer.add_metadata("humans_sim", about)
-        kinds = {topic: kind for topic, (kind, _) in topics.items()}
-        once = {topic: kind for topic, (kind, _) in scene.latched.items()}
-        schemas = {
-            name: writer.register_msgdef(name.replace("/", "/msg/"), schema(name))
-            for name in dict.fromkeys((_EVENT, *kinds.values(), *once.values()))
-        }
-        for topic, kind in ({_EVENTS: _EVENT} | kinds | once).items():
-            writer.add_topic(topic, schemas[kind], topic in once)
-
-        def put(topic: str, kind: str, message: Any, time: int, count: int) -> None:
-            writer.put(topic, schemas[kind], message, time, count)
-
-        for topic, (kind, message) in scene.latched.items():
-            put(topic, kind, message, first, 0)
-        for time, is_sample, k in sorted(stamps):
-            if is_sample:
-                for topic, (kind, make) in topics.items():
-                    put(topic, kind, make(k, stamp_of(time)), time, k)
-            else:
-                event = _event(run.events[k], stamp_of(time))
-                put(_EVENTS, _EVENT, event, time, k)
-        writer.finish()
-    return path
-
-
-_EVENTS, _EVENT = "/events", "humans_msgs/SimulationEvent"
+    events = [(event.time, partial(event_message, event)) for event in run.events]
+    topics = RosTopics(
+        scene.latched,
+        {**_topics(run), **scene.sampled},
+        {"/events": ("humans_msgs/SimulationEvent", events)},
+    )
+    about = {**run.info, "scene_left_out": scene.note} if scene.note else run.info
+    return write_topics(path, run.t.tolist(), topics, about)
 
 
 def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
@@ -244,8 +215,14 @@ def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
         "/joint_states": ("sensor_msgs/JointState", _joint_states(run))
     }
     if has_free_base(run):
-        topics["/odom"] = "nav_msgs/Odometry", _odometry(run)
-        topics["/tf"] = "tf2_msgs/TFMessage", _transform(run)
+        topics["/odom"] = (
+            "nav_msgs/Odometry",
+            lambda k, stamp: odometry_message(stamp, run.q[k], run.v[k]),
+        )
+        topics["/tf"] = (
+            "tf2_msgs/TFMessage",
+            lambda k, stamp: base_transform(run.q[k], stamp),
+        )
         topics |= joint_topics(_joint_names(run), run.q[:, 7:])
     if POINT in run.table.kinds:
         topics["/ground_contacts"] = "humans_msgs/ContactStates", _contacts(run)
@@ -311,24 +288,7 @@ def _joint_states(run: Run) -> MessageMaker:
     elif len(names) != len(run.velocity_names):
         v = torques = np.zeros((len(run.t), 0))  # they have no place in the message
 
-    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
-        return {
-            "header": head(stamp),
-            "name": list(names),
-            "position": q[k].tolist(),
-            "velocity": v[k].tolist(),
-            "effort": torques[k].tolist(),
-        }
-
-    return message
-
-
-def _odometry(run: Run) -> MessageMaker:
-    return lambda k, stamp: odometry_message(stamp, run.q[k], run.v[k])
-
-
-def _transform(run: Run) -> MessageMaker:
-    return lambda k, stamp: base_transform(run.q[k], stamp)
+    return lambda k, stamp: joint_state(stamp, names, q[k], v[k], torques[k])
 
 
 def _contacts(run: Run) -> MessageMaker:
@@ -340,7 +300,7 @@ def _contacts(run: Run) -> MessageMaker:
     # A body has many points in the air: they are listed while they touch.
     listed = np.array([name not in body for name, _ in labels], dtype=bool)
 
-    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
+    def message(k: int, stamp: Stamp) -> Message:
         shown = np.flatnonzero(listed | (run.contacts[k, points] != 0))
         states = [
             {
@@ -368,16 +328,3 @@ def _point_and_surface(contact: str, plain: str) -> tuple[str, str]:
 
 def _number(values: np.ndarray) -> MessageMaker:
     return lambda k, stamp: {"data": float(values[k])}
-
-
-def _event(event: Event, stamp: Mapping[str, int]) -> dict[str, Any]:
-    numbers = event.numbers
-    return {
-        "header": head(stamp),
-        "time": event.time,
-        "kind": event.kind,
-        "subject": event.subject,
-        "detail": event.words,
-        "value_names": list(numbers),
-        "values": list(numbers.values()),
-    }

@@ -6,6 +6,9 @@ packages are not installed; it is written, too, where they are not. They stand i
 ``config/messages/ros2.msg``, without comments, each below a line that names it. The
 definitions of humans_msgs are those of ``msgs/msg``; a test compares them.
 
+*Messages* are plain fields by name, from plain values: files encode them, and nodes
+fill ROS 2's classes with them.
+
 *MarkerArray as bytes*, with lists of points taken as they are. The encoder of mcap_ros2
 goes through every number by itself, which takes seconds for the triangles of a robot.
 This one knows one message only; a test reads it with ROS 2.
@@ -15,11 +18,12 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mcap_ros2.writer import Writer
@@ -28,6 +32,10 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import atomic_stream
 from humans_sim.core.resources import resource
 from humans_sim.models.description import BASE_LINK
+from humans_sim.results.records import Event
+
+if TYPE_CHECKING:
+    from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 
 WORLD = "world"
 """The frame that does not move."""
@@ -49,15 +57,53 @@ def nanoseconds(time: float) -> int:
     return round(time * 1e9)
 
 
-def stamp_of(time: int) -> dict[str, int]:
+Message = dict[str, Any]
+"""Fields by name, those inside other messages likewise."""
+Stamp = Any
+"""Fields of a stamp, or in nodes the message itself."""
+
+
+def stamp_of(time: int) -> Message:
     """Stamp (or duration) of a time [ns]."""
     seconds, rest = divmod(time, 10**9)
     return {"sec": seconds, "nanosec": rest}
 
 
-def head(stamp: Mapping[str, int], frame: str = "") -> dict[str, Any]:
+def head(stamp: Stamp, frame: str = "") -> Message:
     """A std_msgs/Header."""
     return {"stamp": stamp, "frame_id": frame}
+
+
+def joint_state(
+    stamp: Stamp,
+    names: Sequence[str],
+    position: Any = (),
+    velocity: Any = (),
+    effort: Any = (),
+    frame: str = "",
+) -> Message:
+    """A sensor_msgs/JointState: angles [rad], speeds [rad/s] and torques [N m]."""
+    return {
+        "header": head(stamp, frame),
+        "name": list(names),
+        "position": np.asarray(position, dtype=float).tolist(),
+        "velocity": np.asarray(velocity, dtype=float).tolist(),
+        "effort": np.asarray(effort, dtype=float).tolist(),
+    }
+
+
+def event_message(event: Event, stamp: Stamp) -> Message:
+    """A humans_msgs/SimulationEvent."""
+    numbers = event.numbers
+    return {
+        "header": head(stamp),
+        "time": float(event.time),
+        "kind": event.kind,
+        "subject": event.subject,
+        "detail": event.words,
+        "value_names": list(numbers),
+        "values": list(numbers.values()),
+    }
 
 
 def xyz(vector: np.ndarray) -> dict[str, float]:
@@ -71,9 +117,7 @@ def quaternion(vector: np.ndarray) -> dict[str, float]:
     return {**xyz(vector[:3]), "w": float(vector[3])}
 
 
-def link_transform(
-    stamp: Mapping[str, int], parent: str, child: str, pose: np.ndarray
-) -> dict[str, Any]:
+def link_transform(stamp: Stamp, parent: str, child: str, pose: np.ndarray) -> Message:
     """A geometry_msgs/TransformStamped of a place and a quaternion (7,)."""
     return {
         "header": head(stamp, parent),
@@ -82,29 +126,124 @@ def link_transform(
     }
 
 
-def base_transform(q: np.ndarray, stamp: Mapping[str, int]) -> dict[str, Any]:
+def base_transform(q: np.ndarray, stamp: Stamp) -> Message:
     """A tf2_msgs/TFMessage of the base of a biped with the configuration ``q``."""
     return {"transforms": [link_transform(stamp, WORLD, BASE_LINK, q)]}
 
 
 def odometry_message(
-    stamp: Mapping[str, int], q: np.ndarray, v: np.ndarray
-) -> dict[str, Any]:
+    stamp: Stamp, q: np.ndarray, v: np.ndarray, frame: str = WORLD
+) -> Message:
     """A nav_msgs/Odometry of the base of a biped; its twist is in the base's frame."""
-    known = [0.0] * 36
-    position, orientation = xyz(q[:3]), quaternion(q[3:7])
-    linear, angular = xyz(v[:3]), xyz(v[3:6])
+    pose = {"position": xyz(q[:3]), "orientation": quaternion(q[3:7])}
+    twist = {"linear": xyz(v[:3]), "angular": xyz(v[3:6])}
     return {
-        "header": head(stamp, WORLD),
+        "header": head(stamp, frame),
         "child_frame_id": BASE_LINK,
-        "pose": {
-            "pose": {"position": position, "orientation": orientation},
-            "covariance": known,
-        },
-        "twist": {
-            "twist": {"linear": linear, "angular": angular},
-            "covariance": known,
-        },
+        "pose": {"pose": pose, "covariance": [0.0] * 36},
+        "twist": {"twist": twist, "covariance": [0.0] * 36},
+    }
+
+
+class MarkerType(IntEnum):
+    """Types of a visualization_msgs/Marker."""
+
+    ARROW = 0
+    CUBE = 1
+    SPHERE = 2
+    LINE_STRIP = 4
+    LINE_LIST = 5
+    SPHERE_LIST = 7
+    TEXT = 9
+    TRIANGLES = 11
+
+
+DELETE, DELETE_ALL = 2, 3
+"""Actions of a marker that is not drawn."""
+AT_REST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+"""Pose of a marker at the origin of its frame."""
+
+
+def rgb(colour: Sequence[int]) -> tuple[float, ...]:
+    """Parts of a colour, from bytes."""
+    return tuple(part / 255.0 for part in colour)
+
+
+def marker_message(
+    space: str,
+    number: int,
+    kind: MarkerType,
+    colour: Sequence[float],
+    scale: Any,
+    pose: np.ndarray = AT_REST,
+    frame: str = WORLD,
+) -> Message:
+    """A visualization_msgs/Marker that stays until it is changed.
+
+    Args:
+        space: namespace.
+        number: in the namespace.
+        kind: type.
+        colour: red, green, blue, and the opacity where it is not full; 0 to 1.
+        scale: (3,) [m].
+        pose: place and quaternion (7,).
+        frame: of the pose.
+    """
+    return {
+        "header": head(stamp_of(0), frame),
+        "ns": space,
+        "id": number,
+        "type": kind,
+        "action": 0,
+        "pose": pose,
+        "scale": scale,
+        "color": (*colour, 1.0)[:4],
+    }
+
+
+def point_list(marker: Message, points: np.ndarray) -> Message:
+    """A marker with points (n, 3); RViz complains about lists without any."""
+    return marker | ({"points": points} if len(points) else {"action": DELETE})
+
+
+def stamped(markers: Sequence[Message], stamp: Stamp) -> list[Message]:
+    """Markers of one time, in their frames."""
+    return [
+        marker | {"header": head(stamp, marker["header"]["frame_id"])}
+        for marker in markers
+    ]
+
+
+def contact_states(
+    header: Message, soles: Soles, points: PointContacts, loads: Iterable[SoleLoad]
+) -> Message:
+    """A humans_msgs/ContactStates: places, normals and forces in the world."""
+    return {
+        "header": header,
+        "points": [
+            {
+                "name": soles.names[row],
+                "link_name": soles.links[row],
+                "surface": soles.surfaces[row],
+                "mode": int(points.mode[k]),
+                "gap": float(points.gap[k]),
+                "position": xyz(points.position[k]),
+                "normal": xyz(points.normal[k]),
+                "velocity": xyz(points.velocity[k]),
+                "force": xyz(points.force[k]),
+            }
+            for k, row in enumerate(points.rows)
+        ],
+        "soles": [
+            {
+                "name": load.name,
+                "mode": load.mode,
+                "closed_points": load.closed,
+                "wrench": {"force": xyz(load.force), "torque": xyz(load.moment)},
+                "center_of_pressure": xyz(np.asarray(load.centre_of_pressure)),
+            }
+            for load in loads
+        ],
     }
 
 
@@ -153,7 +292,6 @@ def _inside(name: str) -> list[str]:
 
 _MARKER_HEAD = b"\0\1\0\0"
 """Of a message in plain CDR, little-endian."""
-_NO_TIME = {"sec": 0, "nanosec": 0}
 
 
 class _Cdr:
@@ -217,7 +355,7 @@ def _put_marker(cdr: _Cdr, marker: Mapping[str, Any]) -> None:
     cdr.put("I", len(colours))
     cdr.content += np.ascontiguousarray(colours, "<f4").tobytes()
     cdr.text("")  # texture_resource
-    cdr.header({"stamp": _NO_TIME, "frame_id": ""})  # texture
+    cdr.header(head(stamp_of(0)))  # texture
     cdr.text("")
     cdr.put("I", 0)
     cdr.put("I", 0)  # uv_coordinates
@@ -228,9 +366,10 @@ def _put_marker(cdr: _Cdr, marker: Mapping[str, Any]) -> None:
     cdr.put("B", 0)  # mesh_use_embedded_materials
 
 
-Message = dict[str, Any]
-MessageMaker = Callable[[int, Mapping[str, int]], Message]
+MessageMaker = Callable[[int, Stamp], Message]
 """Makes the message of sample k with its stamp."""
+SingleMessages = Sequence[tuple[float, Callable[[Stamp], Message]]]
+"""Times [s], and makers of their messages with their stamps."""
 _QOS = """- history: 1
   depth: {depth}
   reliability: 1
@@ -254,11 +393,13 @@ class RosTopics:
     Attributes:
         latched: type and message of topics that are sent once, for all who come later.
         sampled: type and maker of the messages that every sample has.
+        single: type and messages of topics with times of their own [s].
         note: why there are none; empty where there are.
     """
 
     latched: Mapping[str, tuple[str, Message]] = field(default_factory=dict)
     sampled: Mapping[str, tuple[str, MessageMaker]] = field(default_factory=dict)
+    single: Mapping[str, tuple[str, SingleMessages]] = field(default_factory=dict)
     note: str = ""
 
 
@@ -300,38 +441,59 @@ class RosWriter(Writer):
 
 
 def write_topics(
-    path: Path, times: Sequence[float], topics: RosTopics, about: Mapping[str, Any]
+    path: Path,
+    times: Sequence[float],
+    topics: RosTopics,
+    about: Mapping[str, Any],
+    latched_first: bool = False,
 ) -> Path:
     """Write a file of topics, whole or not at all.
+
+    Messages are stamped with their times, rounded to 1 ns, and lie in the order of
+    time, those with times of their own before the sample of the same time.
 
     Args:
         path: the file; rosbag2 knows it by the ending ``.mcap``.
         times: of the samples [s].
         topics: what is written.
         about: metadata of the file.
+        latched_first: whether topics that are sent once are listed before the others.
 
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
         FileWriteError: it cannot be written.
     """
+    due = [
+        (nanoseconds(time), topic, kind, k, make)
+        for topic, (kind, messages) in topics.single.items()
+        for k, (time, make) in enumerate(messages)
+    ]
     stamps = [nanoseconds(time) for time in times]
-    kinds = {
-        t: kind for t, (kind, _) in (*topics.latched.items(), *topics.sampled.items())
-    }
+    kinds = {**topics.single, **topics.sampled, **topics.latched}
+    if latched_first:
+        kinds = {**topics.latched, **kinds}
     with atomic_stream(path) as stream:
         writer = RosWriter(stream)
         texts = {name: json.dumps(value) for name, value in about.items()}
         writer.add_metadata("humans_sim", texts)
         known = {
             kind: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
-            for kind in dict.fromkeys(kinds.values())
+            for kind in dict.fromkeys(kind for kind, _ in kinds.values())
         }
-        for topic, kind in kinds.items():
+        for topic, (kind, _) in kinds.items():
             writer.add_topic(topic, known[kind], topic in topics.latched)
+        first = min([*stamps, *(row[0] for row in due)])
         for topic, (kind, message) in topics.latched.items():
-            writer.put(topic, known[kind], message, stamps[0], 0)
-        for k, time in enumerate(stamps):
-            for topic, (kind, make) in topics.sampled.items():
-                writer.put(topic, known[kind], make(k, stamp_of(time)), time, k)
+            writer.put(topic, known[kind], message, first, 0)
+        order = [(time, 0, k) for k, (time, *_) in enumerate(due)]
+        order += [(time, 1, k) for k, time in enumerate(stamps)]
+        for time, is_sample, k in sorted(order):
+            stamp = stamp_of(time)
+            if is_sample:
+                for topic, (kind, make) in topics.sampled.items():
+                    writer.put(topic, known[kind], make(k, stamp), time, k)
+            else:
+                _, topic, kind, number, make_single = due[k]
+                writer.put(topic, known[kind], make_single(stamp), time, number)
         writer.finish()
     return path

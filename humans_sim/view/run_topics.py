@@ -39,7 +39,6 @@ import pinocchio as pin
 from humans_sim.contact import Box
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
@@ -47,15 +46,24 @@ from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.results.export import has_free_base, joint_topics
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.ros_files import (
+    AT_REST,
+    DELETE,
+    DELETE_ALL,
     WORLD,
+    MarkerType,
     Message,
     MessageMaker,
     RosTopics,
+    Stamp,
+    contact_states,
     head,
     link_transform,
+    marker_message,
     odometry_message,
+    point_list,
+    rgb,
     stamp_of,
-    xyz,
+    stamped,
 )
 from humans_sim.results.run import Run, body_poses
 from humans_sim.view.browser.bodies_page import COLOURS
@@ -74,58 +82,27 @@ from humans_sim.view.browser.scene_layers import (
 CONTACTS = "humans_msgs/ContactStates"
 
 
-def contact_states(contacts: RunContacts) -> MessageMaker:
-    """Contact points and soles of each sample: places, normals, forces in the world."""
+def _ground_contacts(contacts: RunContacts) -> MessageMaker:
+    """Contact points and soles of each sample."""
 
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
+    def message(k: int, stamp: Stamp) -> Message:
         points = contacts.points(k)
         assert contacts.soles is not None and points is not None
-        return {
-            "header": head(stamp, WORLD),
-            "points": _points(contacts.soles, points),
-            "soles": [_sole(load) for load in contacts.loads(k, points)],
-        }
+        loads = contacts.loads(k, points)
+        return contact_states(head(stamp, WORLD), contacts.soles, points, loads)
 
     return message
 
 
-def _points(soles: Soles, points: PointContacts) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": soles.names[row],
-            "link_name": soles.links[row],
-            "surface": soles.surfaces[row],
-            "mode": int(points.mode[k]),
-            "gap": float(points.gap[k]),
-            "position": xyz(points.position[k]),
-            "normal": xyz(points.normal[k]),
-            "velocity": xyz(points.velocity[k]),
-            "force": xyz(points.force[k]),
-        }
-        for k, row in enumerate(points.rows)
-    ]
-
-
-def _sole(load: SoleLoad) -> dict[str, Any]:
-    return {
-        "name": load.name,
-        "mode": load.mode,
-        "closed_points": load.closed,
-        "wrench": {"force": xyz(load.force), "torque": xyz(load.moment)},
-        "center_of_pressure": xyz(np.asarray(load.centre_of_pressure)),
-    }
-
-
 MARKERS, TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
-_ARROW, _CUBE, _SPHERE, _LINE_STRIP, _TRIANGLES = 0, 1, 2, 4, 11
-_DELETE, _DELETE_ALL = 2, 3
 _COM, _PRESSURE, _SUPPORT = (148, 102, 189), (255, 128, 13), (43, 161, 43)
 """Colours of the node ``walk``: centre of mass, centre of pressure, support."""
 _BALL, _LINE, _SHAFT = 0.033, 0.007, 0.007
 """Sizes of balls, lines and arrows, over the height of the body."""
 _NEAR = 0.01
 """Points of a loaded link nearer to the ground are of the support, over the height."""
-_GROUND, _AT_REST = "ground", np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+GROUND = "ground"
+"""Namespace of boxes that do not move."""
 
 
 def run_topics(run: Run) -> RosTopics:
@@ -145,7 +122,7 @@ def run_topics(run: Run) -> RosTopics:
 def _topics(run: Run) -> RosTopics:
     model, ground = recorded_model(run.info), recorded_ground(run.info)
     latched, sampled = body_topics(model, run.q)
-    boxes = [_box(k, box) for k, box in enumerate(drawn_boxes(ground))]
+    boxes = [box_marker(k, box) for k, box in enumerate(drawn_boxes(ground))]
     if "bodies" in run.info:
         sampled["/scene"] = MARKERS, _bodies(run, boxes)
     else:
@@ -155,9 +132,9 @@ def _topics(run: Run) -> RosTopics:
         sampled["/walk_markers"] = MARKERS, _balance(contacts)
         sampled["/contact_markers"] = MARKERS, _forces(contacts)
         if contacts.soles is not None:
-            sampled["/ground_contacts"] = CONTACTS, contact_states(contacts)
+            sampled["/ground_contacts"] = CONTACTS, _ground_contacts(contacts)
     if terrain_of(ground):
-        latched["/terrain"] = MARKERS, {"markers": _terrain(ground)}
+        latched["/terrain"] = MARKERS, {"markers": terrain_markers(ground)}
     return RosTopics(latched, sampled)
 
 
@@ -203,7 +180,7 @@ def body_topics(
 
 
 def _links(postures: np.ndarray, model: Model, links: LinkTree) -> MessageMaker:
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
+    def message(k: int, stamp: Stamp) -> Message:
         q = np.ascontiguousarray(postures[k, : model.nq])
         frames = [link_transform(stamp, WORLD, BASE_LINK, q)]
         frames += [
@@ -236,9 +213,10 @@ def _solid(frame: str, number: int, solid: Solid) -> Message:
     return marker | {"pose": place, "frame_locked": True}
 
 
-def _terrain(ground: Ground) -> list[Message]:
+def terrain_markers(ground: Ground, frame: str = WORLD) -> list[Message]:
+    """A list of triangles for each mesh of a scene."""
     return [
-        _triangles("terrain", k, mesh.vertices[mesh.faces], TERRAIN_COLOUR)
+        _triangles("terrain", k, mesh.vertices[mesh.faces], TERRAIN_COLOUR, frame)
         for k, mesh in enumerate(terrain_of(ground))
     ]
 
@@ -250,35 +228,45 @@ def _triangles(
     colour: Sequence[int],
     frame: str = WORLD,
 ) -> Message:
-    marker = marker_message(space, number, _TRIANGLES, colour, np.ones(3), frame=frame)
+    kind = MarkerType.TRIANGLES
+    marker = marker_message(space, number, kind, rgb(colour), np.ones(3), frame=frame)
     return marker | {"points": corners.reshape(-1, 3)}
 
 
-def _box(number: int, box: Box) -> Message:
-    place = _AT_REST.copy()
+def box_marker(number: int, box: Box, frame: str = WORLD) -> Message:
+    """A box of the ground."""
+    place = AT_REST.copy()
     place[:3] = box.centre
     if box.rotation is not None:
         turn = pin.Quaternion(np.asarray(box.rotation, dtype=float).reshape(3, 3))
         place[3:] = turn.coeffs()
-    size = np.array(box.size)
-    marker = marker_message(_GROUND, number, _CUBE, BOX_COLOUR, size, place)
+    size, kind = np.array(box.size, dtype=float), MarkerType.CUBE
+    marker = marker_message(GROUND, number, kind, rgb(BOX_COLOUR), size, place, frame)
     return marker | {"text": box.name}
+
+
+def body_marker(
+    number: int,
+    record: Mapping[str, Any],
+    pose: np.ndarray = AT_REST,
+    frame: str = WORLD,
+) -> Message:
+    """A free body of a scene, by its record; its namespace is the body's name."""
+    ball = record["shape"] == "ball"
+    size = [2.0 * record["radius"]] * 3 if ball else record["size"]
+    kind = MarkerType.SPHERE if ball else MarkerType.CUBE
+    name = str(record.get("name") or f"body_{number}")
+    colour, scale = rgb(COLOURS[number % len(COLOURS)]), np.array(size, dtype=float)
+    return marker_message(name, number, kind, colour, scale, pose, frame)
 
 
 def _bodies(run: Run, boxes: list[Message]) -> MessageMaker:
     """Balls and boxes that move, and what stands."""
     poses, records = body_poses(run), list(run.info["bodies"])
 
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
-        markers = list(boxes)
-        for number, record in enumerate(records):
-            ball = record["shape"] == "ball"
-            size = [2.0 * record["radius"]] * 3 if ball else record["size"]
-            kind, colour = _SPHERE if ball else _CUBE, COLOURS[number % len(COLOURS)]
-            name = str(record.get("name") or f"body_{number}")
-            scale, place = np.array(size, dtype=float), poses[k, number]
-            markers.append(marker_message(name, number, kind, colour, scale, place))
-        return {"markers": stamped(markers, stamp)}
+    def message(k: int, stamp: Stamp) -> Message:
+        bodies = [body_marker(n, x, poses[k, n]) for n, x in enumerate(records)]
+        return {"markers": stamped([*boxes, *bodies], stamp)}
 
     return message
 
@@ -287,7 +275,7 @@ def _balance(contacts: RunContacts) -> MessageMaker:
     model, postures, weight = contacts.model, contacts.run.q, contacts.weight
     size = body_height(model)
 
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
+    def message(k: int, stamp: Stamp) -> Message:
         com = model.com(np.ascontiguousarray(postures[k, : model.nq]))
         touches = contacts.touches(k)
         pressure, support = None, np.zeros((0, 3))
@@ -310,78 +298,41 @@ def _balance(contacts: RunContacts) -> MessageMaker:
 def _dot(
     space: str, place: np.ndarray | None, colour: Sequence[int], size: float
 ) -> Message:
-    scale, pose = np.full(3, _BALL * size), _AT_REST.copy()
-    if place is None:
-        return marker_message(space, 0, _SPHERE, colour, scale) | {"action": _DELETE}
-    pose[:3] = place
-    return marker_message(space, 0, _SPHERE, colour, scale, pose)
+    scale, pose = np.full(3, _BALL * size), AT_REST.copy()
+    if place is not None:
+        pose[:3] = place
+    marker = marker_message(space, 0, MarkerType.SPHERE, rgb(colour), scale, pose)
+    return marker | ({"action": DELETE} if place is None else {})
 
 
 def _outline(corners: np.ndarray, size: float) -> Message:
     scale = np.array([_LINE * size, 0.0, 0.0])
-    marker = marker_message("support", 0, _LINE_STRIP, _SUPPORT, scale)
-    if not len(corners):
-        return marker | {"action": _DELETE}
-    return marker | {"points": np.vstack([corners, corners[:1]])}
+    marker = marker_message("support", 0, MarkerType.LINE_STRIP, rgb(_SUPPORT), scale)
+    return point_list(marker, np.vstack([corners, corners[:1]]))
 
 
 def _forces(contacts: RunContacts) -> MessageMaker:
     size = body_height(contacts.model)
     thick = _SHAFT * size
     scale = np.array([thick, 2.5 * thick, 5.0 * thick])
-    away = marker_message("forces", 0, _ARROW, FORCE_COLOUR, scale) | {
-        "action": _DELETE_ALL
-    }
+    arrow = marker_message("forces", 0, MarkerType.ARROW, rgb(FORCE_COLOUR), scale)
 
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
-        markers, touches = [away], contacts.touches(k)
+    def message(k: int, stamp: Stamp) -> Message:
+        touches, markers = contacts.touches(k), [arrow | {"action": DELETE_ALL}]
         arrows = () if touches is None else touches.arrows(contacts.weight, size, True)
-        for number, arrow in enumerate(arrows):
-            drawn = marker_message("forces", number, _ARROW, FORCE_COLOUR, scale)
-            markers.append(drawn | {"points": arrow})
+        markers += [arrow | {"id": n, "points": ends} for n, ends in enumerate(arrows)]
         return {"markers": stamped(markers, stamp)}
 
     return message
 
 
-def marker_message(
-    space: str,
-    number: int,
-    kind: int,
-    colour: Sequence[float],
-    scale: np.ndarray,
-    pose: np.ndarray = _AT_REST,
-    frame: str = WORLD,
-) -> Message:
-    """A marker that stays until it is changed."""
-    return {
-        "header": head(stamp_of(0), frame),
-        "ns": space,
-        "id": number,
-        "type": kind,
-        "action": 0,
-        "pose": pose,
-        "scale": scale,
-        "color": (*(part / 255.0 for part in colour), 1.0),
-    }
-
-
-def stamped(markers: list[Message], stamp: Mapping[str, int]) -> list[Message]:
-    """Markers of one time, in their frames."""
-    return [
-        marker | {"header": head(stamp, marker["header"]["frame_id"])}
-        for marker in markers
-    ]
-
-
-_LINE_LIST, _SPHERE_LIST, _POSTURE_DELETE = 5, 7, 2
 _MARKER_BALL = 0.02
 """Diameter of a measured marker [m]."""
 _KINDS = {
-    "measured": (_SPHERE_LIST, 1.0, (31, 120, 181)),
-    "rejected": (_SPHERE_LIST, 1.0, (214, 38, 41)),
-    "reconstructed": (_SPHERE_LIST, 0.7, (43, 161, 43)),
-    "residuals": (_LINE_LIST, 0.2, (255, 128, 13)),
+    "measured": (MarkerType.SPHERE_LIST, 1.0, (31, 120, 181)),
+    "rejected": (MarkerType.SPHERE_LIST, 1.0, (214, 38, 41)),
+    "reconstructed": (MarkerType.SPHERE_LIST, 0.7, (43, 161, 43)),
+    "residuals": (MarkerType.LINE_LIST, 0.2, (255, 128, 13)),
 }
 """Type, size over that of a measured marker, and colour of each namespace."""
 
@@ -404,7 +355,7 @@ def posture_topics(result: Reconstruction) -> RosTopics:
 
 
 def _markers(result: Reconstruction) -> MessageMaker:
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
+    def message(k: int, stamp: Stamp) -> Message:
         measured = np.asarray(result.trial.positions[k])
         modelled = measured - result.differences[k]
         status = result.status[k]
@@ -426,7 +377,5 @@ def _markers(result: Reconstruction) -> MessageMaker:
 
 def _drawing(space: str, points: np.ndarray) -> Message:
     kind, share, colour = _KINDS[space]
-    drawn = marker_message(space, 0, kind, colour, np.full(3, share * _MARKER_BALL))
-    if not len(points):  # RViz complains about lists without points
-        return drawn | {"action": _POSTURE_DELETE}
-    return drawn | {"points": points}
+    scale = np.full(3, share * _MARKER_BALL)
+    return point_list(marker_message(space, 0, kind, rgb(colour), scale), points)

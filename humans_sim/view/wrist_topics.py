@@ -17,23 +17,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from humans_sim.anatomy.detection.contacts import Contacts
 from humans_sim.anatomy.wrist.plausibility import turns_of
+from humans_sim.anatomy.wrist.wrist import Wrist
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
 from humans_sim.results.ros_files import (
+    MarkerType,
     Message,
-    MessageMaker,
     RosTopics,
-    head,
+    Stamp,
+    joint_state,
     link_transform,
+    marker_message,
+    point_list,
+    stamped,
     write_topics,
 )
-from humans_sim.view.run_topics import MARKERS, TF, marker_message, stamped
+from humans_sim.view.run_topics import MARKERS, TF
 from humans_sim.view.wrist_colours import (
     CONTACT,
     bone_colours,
@@ -44,11 +49,9 @@ from humans_sim.view.wrist_colours import (
 FRAME = "wrist"
 """Frame that the bones move in."""
 _JOINTS, _NUMBER = "sensor_msgs/JointState", "std_msgs/Float64"
-_LINE_LIST, _SPHERE_LIST, _TEXT, _TRIANGLES = 5, 7, 9, 11
-_DELETE = 2
 _TIE, _SPOT, _LETTER = 6e-4, 1.2e-3, 4e-3
 """Widths of ligaments and contacts, height of letters [m]."""
-_WHITE = (255, 255, 255)
+_WHITE = (1.0, 1.0, 1.0)
 
 
 def write_wrist_mcap(run: WristRun, path: Path | str) -> Path:
@@ -62,44 +65,20 @@ def write_wrist_mcap(run: WristRun, path: Path | str) -> Path:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
         FileWriteError: it cannot be written.
     """
-    return write_topics(Path(path), run.t.tolist(), wrist_topics(run), run.info)
+    topics = wrist_topics(run)
+    return write_topics(Path(path), run.t.tolist(), topics, run.info, True)
 
 
 def wrist_topics(run: WristRun) -> RosTopics:
     """Topics by which a wrist is seen."""
+    messages = WristMessages(run)
     kinetic, stored = run.energy.T
-    return RosTopics(
-        {"/bones": (MARKERS, {"markers": _bones(run)})},
-        {
-            "/tf": (TF, _frames(run)),
-            "/wrist_markers": (MARKERS, _markers(run)),
-            "/ligaments": (_JOINTS, _ligaments(run)),
-            "/bone_turns": (_JOINTS, _turns(run)),
-            "/energy/kinetic": (_NUMBER, lambda k, _: {"data": float(kinetic[k])}),
-            "/energy/stored": (_NUMBER, lambda k, _: {"data": float(stored[k])}),
-        },
-    )
 
+    def markers(k: int, stamp: Stamp) -> Message:
+        return {"markers": stamped(messages.markers(k, messages.contacts(k)), stamp)}
 
-def _bones(run: WristRun) -> list[Message]:
-    wrist, markers = run.wrist, []
-    for n, (bone, colour) in enumerate(
-        zip(wrist.bones, bone_colours(wrist), strict=True)
-    ):
-        shown = tuple(255.0 * float(part) for part in colour)
-        marker = marker_message(
-            "bones", n, _TRIANGLES, shown, np.ones(3), frame=bone.name
-        )
-        corners = np.asarray(bone.mesh.vertices) - bone.mass.center
-        points = corners[np.asarray(bone.mesh.faces).ravel()]
-        markers.append(marker | {"points": points, "frame_locked": True})
-    return markers
-
-
-def _frames(run: WristRun) -> MessageMaker:
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
-        turns = Rotation.from_matrix(run.frames[k]).as_quat()
-        poses = np.hstack([run.x[k], turns])
+    def frames(k: int, stamp: Stamp) -> Message:
+        poses = np.hstack([run.x[k], Rotation.from_matrix(run.frames[k]).as_quat()])
         return {
             "transforms": [
                 link_transform(stamp, FRAME, name, pose)
@@ -107,76 +86,85 @@ def _frames(run: WristRun) -> MessageMaker:
             ]
         }
 
-    return message
+    return RosTopics(
+        {"/bones": (MARKERS, {"markers": bone_markers(run.wrist)})},
+        {
+            "/tf": (TF, frames),
+            "/wrist_markers": (MARKERS, markers),
+            "/ligaments": (_JOINTS, messages.ligaments),
+            "/bone_turns": (_JOINTS, messages.turns),
+            "/energy/kinetic": (_NUMBER, lambda k, _: {"data": float(kinetic[k])}),
+            "/energy/stored": (_NUMBER, lambda k, _: {"data": float(stored[k])}),
+        },
+    )
 
 
-def _markers(run: WristRun) -> MessageMaker:
-    detector, scale = run.wrist.detector(), tension_scale(run)
-    free = [n for n, bone in enumerate(run.wrist.bones) if bone.role == "free"]
+def bone_markers(wrist: Wrist, prefix: str = "") -> list[Message]:
+    """The meshes of the bones, each in its own frame; they move with their frames.
 
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
-        poses = run.wrist.poses(run.x[k], run.frames[k])
-        touching = detector.detect(poses, margin=TOUCHING_GAP)
-        markers = [_spots(touching.point)]
+    Args:
+        wrist: with the bones.
+        prefix: before the names of the bones, in names of frames.
+    """
+    markers = []
+    for n, (bone, colour) in enumerate(
+        zip(wrist.bones, bone_colours(wrist), strict=True)
+    ):
+        kind, frame = MarkerType.TRIANGLES, prefix + bone.name
+        marker = marker_message("bones", n, kind, colour, np.ones(3), frame=frame)
+        corners = np.asarray(bone.mesh.vertices) - bone.mass.center
+        points = corners[np.asarray(bone.mesh.faces).ravel()]
+        markers.append(marker | {"points": points, "frame_locked": True})
+    return markers
+
+
+class WristMessages:
+    """Messages of a motion's samples.
+
+    Args:
+        run: the motion.
+        frame: of the wrist.
+    """
+
+    def __init__(self, run: WristRun, frame: str = FRAME) -> None:
+        self.run, self._frame = run, frame
+        self._detector, self._scale = run.wrist.detector(), tension_scale(run)
+        self._turns = {"hand": run.angles, **turns_of(run)}
+
+    def contacts(self, k: int) -> Contacts:
+        """Balls that touch at a sample."""
+        poses = self.run.wrist.poses(self.run.x[k], self.run.frames[k])
+        return self._detector.detect(poses, margin=TOUCHING_GAP)
+
+    def ligaments(self, k: int, stamp: Stamp) -> Message:
+        """Lengths [m] as positions and tensions [N] as efforts, by name."""
+        ties, tensions = self.run.wrist.ligaments, self.run.tensions[k]
+        lengths = ties.lengths(self.run.moving(k))
+        return joint_state(stamp, ties.names, lengths, (), tensions, self._frame)
+
+    def turns(self, k: int, stamp: Stamp) -> Message:
+        """Turns of hand and free bones about the hand's axis [rad]."""
+        angles = [turn[k] for turn in self._turns.values()]
+        return joint_state(stamp, list(self._turns), angles, frame=self._frame)
+
+    def markers(self, k: int, contacts: Contacts) -> list[Message]:
+        """Contact points, ligaments by their tension, names of the free bones."""
+        run, frame = self.run, self._frame
+        kind, size = MarkerType.SPHERE_LIST, np.full(3, _SPOT)
+        spots = marker_message("contacts", 0, kind, CONTACT, size, frame=frame)
+        markers = [point_list(spots, contacts.point)]
         if len(run.wrist.ligaments):
-            markers.append(_ties(run, k, scale))
-        markers += [_name(run, k, n) for n in free]
-        return {"markers": stamped(markers, stamp)}
-
-    return message
-
-
-def _ties(run: WristRun, k: int, scale: float) -> Message:
-    """Lines from bone to bone, by their tensions."""
-    ends = np.stack(run.wrist.ligaments.ends(run.moving(k)), axis=1).reshape(-1, 3)
-    colours = np.repeat(tension_colours(run.tensions[k], scale), 2, axis=0)
-    size = np.array([_TIE, 0.0, 0.0])
-    marker = marker_message("ligaments", 0, _LINE_LIST, _WHITE, size, frame=FRAME)
-    solid = np.column_stack([colours[:, :3], np.ones(len(colours))])
-    return marker | {"points": ends, "colors": solid}
-
-
-def _spots(places: np.ndarray) -> Message:
-    colour = tuple(255.0 * part for part in CONTACT)
-    size = np.full(3, _SPOT)
-    marker = marker_message("contacts", 0, _SPHERE_LIST, colour, size, frame=FRAME)
-    if not len(places):  # RViz complains about lists without points
-        return marker | {"action": _DELETE}
-    return marker | {"points": places}
-
-
-def _name(run: WristRun, k: int, n: int) -> Message:
-    size, pose = np.array([0.0, 0.0, _LETTER]), np.zeros(7)
-    pose[:3], pose[6] = run.x[k, n], 1.0
-    marker = marker_message("names", n, _TEXT, _WHITE, size, pose, FRAME)
-    return marker | {"text": run.wrist.names[n]}
-
-
-def _ligaments(run: WristRun) -> MessageMaker:
-    ties = run.wrist.ligaments
-
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
-        return {
-            "header": head(stamp, FRAME),
-            "name": list(ties.names),
-            "position": ties.lengths(run.moving(k)).tolist(),
-            "velocity": [],
-            "effort": run.tensions[k].tolist(),
-        }
-
-    return message
-
-
-def _turns(run: WristRun) -> MessageMaker:
-    turns = {"hand": run.angles, **turns_of(run)}
-
-    def message(k: int, stamp: Mapping[str, int]) -> Message:
-        return {
-            "header": head(stamp, FRAME),
-            "name": list(turns),
-            "position": [float(turn[k]) for turn in turns.values()],
-            "velocity": [],
-            "effort": [],
-        }
-
-    return message
+            ends = np.stack(run.wrist.ligaments.ends(run.moving(k)), axis=1)
+            colours = np.repeat(tension_colours(run.tensions[k], self._scale), 2, 0)
+            kind, size = MarkerType.LINE_LIST, np.array([_TIE, 0.0, 0.0])
+            ties = marker_message("ligaments", 0, kind, _WHITE, size, frame=frame)
+            solid = np.column_stack([colours[:, :3], np.ones(len(colours))])
+            markers.append(ties | {"points": ends.reshape(-1, 3), "colors": solid})
+        for n, bone in enumerate(run.wrist.bones):
+            if bone.role == "free":
+                pose, size = np.zeros(7), np.array([0.0, 0.0, _LETTER])
+                pose[:3], pose[6] = run.x[k, n], 1.0
+                kind = MarkerType.TEXT
+                name = marker_message("names", n, kind, _WHITE, size, pose, frame)
+                markers.append(name | {"text": bone.name})
+        return markers

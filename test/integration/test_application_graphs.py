@@ -65,7 +65,7 @@ def listen(node: Any, graph: Graph) -> set[str]:
     """Topics of a graph of which nothing has come yet; each goes when it speaks."""
     from rclpy.qos import DurabilityPolicy, QoSProfile
 
-    from humans_sim.nodes.common.bag import message_class
+    from humans_sim.nodes.common.conversions import message_class
 
     silent = set(graph.topics)
     for topic, kind in graph.topics.items():

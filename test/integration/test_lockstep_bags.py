@@ -27,6 +27,14 @@ TOPICS = {
 
 
 @pytest.fixture
+def recorder(ros_environment: dict[str, str], monkeypatch: Any) -> Any:
+    """The module that writes bags."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return __import__("bag_recorder")
+
+
+@pytest.fixture
 def bags(ros_environment: dict[str, str], khr1: hs.Model, monkeypatch: Any) -> Any:
     """The script that records, as a module."""
     pytest.importorskip("humans_msgs", reason=ros_hint())
@@ -50,15 +58,13 @@ def test_the_same_bag_twice(bags: Any, tmp_path: Path) -> None:
     assert counts["/tf"] == 2 * (STEPS + 1)  # base and links, by two nodes
 
 
-def test_gaps_are_zeros(ros_environment: Any) -> None:
+def test_gaps_are_zeros(recorder: Any) -> None:
     """Whatever stood between the fields: the same bytes, and the same message."""
-    pytest.importorskip("humans_msgs", reason=ros_hint())
     from geometry_msgs.msg import Point
     from rclpy.serialization import deserialize_message, serialize_message
     from visualization_msgs.msg import Marker, MarkerArray
 
-    from humans_sim.nodes.common.bag import without_gaps
-
+    without_gaps = recorder.without_gaps
     kind = "visualization_msgs/msg/MarkerArray"
     marker = Marker(ns="a", text="of odd length", points=[Point(x=1.0), Point(y=2.0)])
     marker.header.frame_id, marker.scale.z = "world", 0.25
@@ -82,9 +88,8 @@ def test_gaps_are_zeros(ros_environment: Any) -> None:
         without_gaps(data[:-1], kind)
 
 
-def test_bags_are_read_by_others(ros_environment: Any, tmp_path: Path) -> None:
+def test_bags_are_read_by_others(recorder: Any, tmp_path: Path) -> None:
     """Another reader decodes messages by the definitions in the file."""
-    pytest.importorskip("humans_msgs", reason=ros_hint())
     from geometry_msgs.msg import TransformStamped
     from humans_msgs.msg import WalkStatus
     from mcap.reader import make_reader
@@ -95,14 +100,7 @@ def test_bags_are_read_by_others(ros_environment: Any, tmp_path: Path) -> None:
     from std_msgs.msg import String
     from tf2_msgs.msg import TFMessage
 
-    from humans_sim.nodes.common.bag import (
-        BagMessage,
-        bag_content,
-        stamp_of,
-        stamp_place,
-        write_bag,
-    )
-
+    bag_content, write_bag = recorder.bag_content, recorder.write_bag
     clock, transform, state = Clock(), TransformStamped(), JointState(name=["knee"])
     clock.clock.sec, transform.header.stamp.nanosec = 3, 7
     transform.transform.rotation.w = 0.5
@@ -119,8 +117,9 @@ def test_bags_are_read_by_others(ros_environment: Any, tmp_path: Path) -> None:
     messages = []
     for topic, (message, stamp) in sent.items():
         data = serialize_message(message)
-        assert stamp_of(data, stamp_place(TOPICS[topic])) == stamp
-        messages.append(BagMessage(topic, stamp or 0, data))
+        place = recorder.stamp_place(TOPICS[topic])
+        assert recorder.stamp_of(data, place) == stamp
+        messages.append(recorder.BagMessage(topic, stamp or 0, data))
     path = write_bag(tmp_path / "all.mcap", TOPICS, messages)
     with path.open("rb") as stream:
         reader = make_reader(stream, decoder_factories=[DecoderFactory()])

@@ -24,7 +24,6 @@ from humans_sim.applications.person import Person, nearest_person
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import absence_reason, is_file, is_folder
 from humans_sim.models.conventions import convention_names, load_convention
-from humans_sim.models.model import Model
 from humans_sim.observation.markers.read import READERS
 from humans_sim.observation.posture.opensim_files import check_coordinates
 
@@ -78,7 +77,9 @@ def plan_batch(
             person = replace(person, marker_set=str(own))
         correspondence = settings.steps().correspondence
         model, _ = person.load(settings.reading, correspondence, settings.force)
-        _check_convention(model, settings)
+        load_convention(settings.convention, model)
+        if "osim" in settings.formats:
+            check_coordinates(model, settings.convention)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: results must go to a folder")
@@ -104,7 +105,7 @@ def run_batch(
 
     A trial is done when its record is written, after everything else of it. One whose
     recording, person, settings and software are as they were, and whose files are
-    there, is kept. Close the iterator to end early: nothing half done stays.
+    there, is kept. Arguments, outcomes and errors are as of :func:`run_tasks`.
 
     Args:
         jobs: of :func:`plan_batch`, all with one output folder.
@@ -113,14 +114,6 @@ def run_batch(
         cluster: address of a dask scheduler, instead of processes here.
         again: do what is done again.
         watch: called with frames.
-
-    Yields:
-        An outcome for each trial: those kept first, then as they come.
-
-    Raises:
-        BatchBusyError: another process works on the same output folder.
-        HumansError: the folder cannot be written, or the cluster does not answer.
-        ParameterError: the number of workers is negative.
     """
     mark = uuid.uuid4().hex
     marked = [replace(job, batch=mark, again=again) for job in jobs]
@@ -204,13 +197,6 @@ def _result_name(place: Path) -> str:
     numbered = _NUMBER.fullmatch(place.stem)
     stem = numbered.group(1) if numbered else place.stem
     return (place.parent / stem).as_posix()
-
-
-def _check_convention(model: Model, settings: TrialSettings) -> None:
-    """Refuse a convention that is for another model, or has no ``.osim``."""
-    load_convention(settings.convention, model)
-    if "osim" in settings.formats:
-        check_coordinates(model, settings.convention)
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

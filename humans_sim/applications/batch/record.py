@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from humans_sim.core.bounded_text import parse_json
 from humans_sim.core.errors import FileError, FileWriteError, HumansError
@@ -39,7 +39,6 @@ class Ledger:
     """Records, journal and locks of an output folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Look at a folder; nothing is made yet."""
         self.folder = folder
         self.home = folder / HOME
         self.journal = self.home / "journal.jsonl"
@@ -69,17 +68,15 @@ class Ledger:
         return self.home / "records" / f"{name}.json"
 
     def log(self, entry: Mapping[str, Any]) -> None:
-        """Add a line to the journal.
-
-        Raises:
-            FileWriteError: it cannot be written.
-        """
+        """Add a line to the journal."""
         line = json.dumps({"time": _now(), **entry}) + "\n"
         try:
             self.home.mkdir(parents=True, exist_ok=True)
             with self.journal.open("ab+") as stream:
-                if stream.tell() and not _ends_a_line(stream):
-                    line = "\n" + line  # a line before was cut off
+                if stream.tell():
+                    stream.seek(-1, os.SEEK_END)
+                    if stream.read(1) != b"\n":
+                        line = "\n" + line  # a line before was cut off
                 stream.write(line.encode())
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -168,11 +165,6 @@ def journal_entry(record: Mapping[str, Any]) -> dict[str, Any]:
     """The journal's line of a trial."""
     keys = ("name", "state", "mark", "fingerprint", "seconds", "message", "detail")
     return {key: record[key] for key in keys if record.get(key)}
-
-
-def _ends_a_line(stream: IO[bytes]) -> bool:
-    stream.seek(-1, os.SEEK_END)
-    return stream.read(1) == b"\n"
 
 
 def _now() -> str:

@@ -90,16 +90,7 @@ class _Worker:
 def on_processes(
     tasks: Sequence[Task], workers: int, watch: Watch | None = None
 ) -> Iterator[Any]:
-    """Do tasks in processes of this machine.
-
-    Args:
-        tasks: what there is to do.
-        workers: number of processes.
-        watch: called with the progress of tasks.
-
-    Yields:
-        Outcomes in the order they come.
-    """
+    """Do tasks in processes of this machine; outcomes in the order they come."""
     waiting = deque(tasks)
     crew: dict[Any, _Worker] = {}
     try:
@@ -230,12 +221,8 @@ def _end_with_parent() -> None:
 def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Any]:
     """Do tasks on a dask cluster whose workers see the same folders.
 
-    Args:
-        tasks: what there is to do.
-        address: of the scheduler, e.g. ``tcp://10.0.0.1:8786``.
-
-    Yields:
-        Outcomes in the order they come.
+    Outcomes in the order they come; the address is that of the scheduler, e.g.
+    ``tcp://10.0.0.1:8786``.
 
     Raises:
         MissingDependencyError: dask.distributed is not installed.

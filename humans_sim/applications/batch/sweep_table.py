@@ -44,28 +44,13 @@ COLUMNS: dict[str, Any] = {
 """Columns beside the varied values and the seed, with the types of their values."""
 METRICS = (
     "success",
-    "end_time",
-    "fall_time",
-    "steps",
-    "distance",
-    "speed",
-    "heading_deg",
-    "drift",
-    "slip_mm",
-    "cost_of_transport",
-    "largest_tilt_deg",
-    "wall_time",
+    *(key for key, kind in COLUMNS.items() if kind is _NUMBER and key != "cpu_time"),
 )
 """What a plot can show; success: share of the runs that finished."""
 
 
 def run_row(run: Run, failure: HumansError | None) -> dict[str, Any]:
-    """The row of a run; numbers that it cannot give are None.
-
-    Args:
-        run: to its end, or to what stopped it.
-        failure: what stopped it, or None.
-    """
+    """The row of a run, maybe stopped by a failure; numbers it cannot give are None."""
     row = empty_row(FINISHED if failure is None else STOPPED, "")
     row["end_time"] = _number(run.t[-1])
     if failure is not None:
@@ -134,12 +119,7 @@ SUFFIXES = (CSV, PARQUET)
 
 
 def check_table(path: Path) -> None:
-    """Refuse a table that cannot be written here.
-
-    Raises:
-        MissingDependencyError: a Parquet file, without pyarrow.
-        ParameterError: another ending.
-    """
+    """Refuse a table that cannot be written here: another ending, or no pyarrow."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"'{path}': a table is .csv or .parquet")
@@ -148,13 +128,7 @@ def check_table(path: Path) -> None:
 
 
 def write_table(rows: Sequence[Mapping[str, Any]], path: Path | str) -> Path:
-    """Write rows with equal keys, whole or not at all; None is an empty field.
-
-    Raises:
-        MissingDependencyError: a Parquet file, without pyarrow.
-        ParameterError: another ending.
-        OSError: it cannot be written.
-    """
+    """Write rows with equal keys, whole or not at all; None is an empty field."""
     path = Path(path)
     check_table(path)
     if path.suffix.lower() == PARQUET:

@@ -100,11 +100,7 @@ class Chance:
 
 
 def check_seeds(scenario: Scenario) -> None:
-    """Refuse seeds where they change nothing.
-
-    Raises:
-        ParameterError: there is no biped alone in the scenario.
-    """
+    """Refuse seeds where they change nothing: no biped alone."""
     if scenario.model is None or _OTHERS & set(scenario.sections):
         raise ParameterError(
             f"seeds change the start and the floor of a biped: '{scenario.name}' has "
@@ -184,10 +180,7 @@ class SweptRun:
     """A run to do.
 
     Attributes:
-        scenario: its name, or its file.
-        values: by their keys.
         seed: what chance does; None: nothing.
-        output: folder of the records.
         identity: hash of everything that all runs of the sweep share.
         batch: mark of the run of the sweep.
         again: whether it is done again though it is done.
@@ -285,14 +278,11 @@ class RunOutcome:
     """The outcome of a run; all of it goes into its record.
 
     Attributes:
-        name: of the run.
         state: done, kept or failed; failed: it was lost, and is tried again.
-        message: why it failed.
         detail: where in the software, if it failed unexpectedly.
         fingerprint: of what it was made from.
         batch: mark of the sweep that did it.
         mark: of this doing, unlike any other.
-        seconds: it took.
         row: of the table, without values and seed.
     """
 
@@ -394,11 +384,7 @@ def sweep(
 def table_rows(
     runs: Sequence[SweptRun], outcomes: Sequence[RunOutcome]
 ) -> list[dict[str, Any]]:
-    """The table of a sweep: values, seed and numbers of each run, in their order.
-
-    Raises:
-        ParameterError: a run has no outcome.
-    """
+    """The table of a sweep: values, seed and numbers of each run, in their order."""
     by_name = {outcome.name: outcome for outcome in outcomes}
     missing = [run.label for run in runs if run.name not in by_name]
     if missing:

@@ -35,6 +35,7 @@ from humans_sim.applications.reconstruction_files import (
     ForceResults,
     analyse_forces,
     check_formats,
+    json_number,
     write_reconstruction,
 )
 from humans_sim.core.bounded_text import fits
@@ -220,10 +221,7 @@ class Job:
 
     Attributes:
         name: of the results under the output folder, e.g. ``Subject01/106``.
-        source: the recording.
         person: who is in it; None: nobody said, which fails.
-        settings: how it is done.
-        output: folder of the batch.
         batch: mark of the run of the batch.
         again: whether it is done again though it is done.
     """
@@ -276,17 +274,11 @@ class Outcome:
     """The outcome of a trial; all of it goes into its record.
 
     Attributes:
-        name: of the trial.
-        source: the recording.
-        state: done, kept or failed.
-        message: why it failed.
         detail: where in the software, if it failed unexpectedly.
         fingerprint: of what it was made from.
         batch: mark of the run that did it.
         mark: of this doing, unlike any other.
         files: written, relative to the output folder.
-        seconds: it took.
-        summary: numbers for tables.
     """
 
     name: str
@@ -433,17 +425,17 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
             {
                 "frame": int(result.trial.frames[row]),
                 "time": float(result.t[row]),
-                "rms": _number(frame_rms[row]),
+                "rms": json_number(frame_rms[row]),
                 "marker": result.names[int(np.argmax(distances))],
-                "largest": _number(distances.max()),
+                "largest": json_number(distances.max()),
                 "used": int(result.used[row].sum()),
             }
         )
     markers = [
         {
             "name": name,
-            "rms": _number(rms[k]),
-            "mean": _number(means[k]),
+            "rms": json_number(rms[k]),
+            "mean": json_number(means[k]),
             "occluded": float(result.occluded[:, k].mean()),
             "rejected": float(rejected[:, k].mean()),
         }
@@ -453,9 +445,9 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
         "verdict": result.verdict.grade,
         "reasons": list(result.verdict.reasons),
         "frames": len(result.t),
-        "rms": _number(result.rms),
+        "rms": json_number(result.rms),
         "worst_marker": result.names[worst],
-        "worst_marker_mean": _number(means[worst]),
+        "worst_marker_mean": json_number(means[worst]),
         "occluded": float(result.occluded.mean()),
         "rejected": float(rejected.mean()),
         "converged": int(np.asarray(result.converged, bool).sum()),
@@ -468,8 +460,3 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
         "markers": markers,
         "worst_frames": frames,
     }
-
-
-def _number(value: float) -> float | None:
-    """A number that JSON has."""
-    return float(value) if np.isfinite(value) else None

@@ -45,7 +45,6 @@ class Variation:
     """A key of a scenario and the values it takes.
 
     Attributes:
-        key: of the scenario.
         values: numbers, or words; none of them twice.
     """
 
@@ -53,11 +52,7 @@ class Variation:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        """Refuse keys that no scenario has, and values without meaning.
-
-        Raises:
-            ParameterError: what is wrong, and the keys that are near.
-        """
+        """Refuse keys that no scenario has, and values without meaning."""
         _check_key(self.key)
         if not self.values:
             raise ParameterError(f"{self.key}: there is no value")
@@ -82,11 +77,7 @@ class Variation:
 
 
 def parse_variation(text: str) -> Variation:
-    """Read ``key=a:b:n`` or ``key=a,b,c``.
-
-    Raises:
-        ParameterError: it is neither; the message says what is wrong.
-    """
+    """Read ``key=a:b:n`` or ``key=a,b,c``."""
     key, equals, rest = text.partition("=")
     key = key.strip()
     if not equals or not key:
@@ -99,11 +90,7 @@ def parse_variation(text: str) -> Variation:
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
-    """Read ``key=value`` of scenario files: words and numbers by their dotted keys.
-
-    Raises:
-        ParameterError: one is no such text, stands twice, or no file has the key.
-    """
+    """Read ``key=value`` of scenario files: words and numbers by their dotted keys."""
     settings: dict[str, str] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
@@ -120,11 +107,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, str]:
 
 
 def check_variations(variations: Sequence[Variation], seeds: int) -> int:
-    """Refuse a sweep that varies a key twice, or is too large; its number of runs.
-
-    Raises:
-        ParameterError: what is wrong.
-    """
+    """Refuse a sweep that varies a key twice, or is too large; its number of runs."""
     if seeds < 0:
         raise ParameterError(f"seeds must be 0 or more, not {seeds}")
     keys = [variation.key for variation in variations]
@@ -149,16 +132,9 @@ def grid(variations: Sequence[Variation]) -> Iterator[Values]:
 def varied_scenario(
     name: str, values: Values, settings: Mapping[str, str] | None = None
 ) -> Scenario:
-    """A scenario with other values.
+    """A scenario with other values, by their keys; a push is not among them.
 
-    Args:
-        name: of the scenario, or its file.
-        values: by their keys; a push is not among what is changed here.
-        settings: further words and numbers of the file, by their dotted keys.
-
-    Raises:
-        ParameterError: no such scenario, or it has no such thing to change.
-        ModelFileError: the file is malformed, or a value does not fit into it.
+    The settings are further words and numbers of the file, by their dotted keys.
     """
     deep = {
         key: _text(value) for key, value in values if key not in SHORT and key != PUSH

@@ -51,15 +51,7 @@ def joint_commands(
     """Commands of a JointState message, one for each group.
 
     Servos take ``position``, torques and motors ``effort``; what is not named stays as
-    it was.
-
-    Args:
-        message: the message.
-        groups: all that are commanded by joint or motor names, one at least.
-        owner: of the names, for messages.
-
-    Raises:
-        ConfigurationError: as :func:`named_values`, or nothing is named.
+    it was. The owner of the names is for messages.
     """
     names = list(message.name)
     if not names:

@@ -25,8 +25,6 @@ import numpy as np
 from humans_msgs.msg import ActuatorState as ActuatorStateMessage
 from humans_msgs.msg import ActuatorStates, MuscleStates, Stimulation
 from humans_msgs.msg import MuscleState as MuscleStateMessage
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from humans_sim.actuation import ActuatorState, MuscleState
@@ -36,44 +34,16 @@ from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
 from humans_sim.nodes.actuation.settings import ActuationSettings
 from humans_sim.nodes.common.conversions import (
-    joint_values,
-    joints_of,
+    filled,
+    joint_motion,
+    joint_state,
     nanoseconds_of,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-
-_MUSCLE_FIELDS = (
-    "name",
-    "joint_name",
-    "calcium_state",
-    "command_signal",
-    "recruitment",
-    "length",
-    "strain",
-    "strain_rate",
-    "contractile_direction",
-    "contractile_strain_rate",
-    "contractile_stiffness",
-    "contractile_force",
-    "force",
-    "torque",
-)
-_ACTUATOR_FIELDS = (
-    "name",
-    "command",
-    "applied",
-    "position",
-    "velocity",
-    "torque",
-    "gear_ratio",
-    "current",
-    "voltage",
-    "electrical_power",
-)
-"""Fields that a state and its message share."""
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT
 
 
 def actuator_states(stamp: Any, states: Iterable[ActuatorState]) -> ActuatorStates:
@@ -81,12 +51,11 @@ def actuator_states(stamp: Any, states: Iterable[ActuatorState]) -> ActuatorStat
     message = ActuatorStates()
     message.header.stamp = stamp
     for state in states:
-        one = ActuatorStateMessage(command_kind=int(state.kind), position_measured=True)
-        if state.saturated:
+        fields = dict(vars(state))
+        one = ActuatorStateMessage(command_kind=int(fields.pop("kind")))
+        if fields.pop("saturated"):
             one.status = ActuatorStateMessage.SATURATED
-        for field in _ACTUATOR_FIELDS:
-            setattr(one, field, getattr(state, field))
-        message.actuators.append(one)
+        message.actuators.append(filled(one, fields | {"position_measured": True}))
     return message
 
 
@@ -95,82 +64,17 @@ def muscle_states(stamp: Any, states: Iterable[MuscleState]) -> MuscleStates:
     message = MuscleStates()
     message.header.stamp = stamp
     for state in states:
-        one = MuscleStateMessage()
-        for field in _MUSCLE_FIELDS:
-            setattr(one, field, getattr(state, field))
-        if math.isfinite(state.next_calcium_switch):
-            one.next_calcium_switch = time_of(round(state.next_calcium_switch * 1e9))
-        message.muscles.append(one)
+        fields = dict(vars(state))
+        switch = fields.pop("next_calcium_switch")
+        if math.isfinite(switch):
+            fields["next_calcium_switch"] = time_of(round(switch * 1e9))
+        message.muscles.append(filled(MuscleStateMessage(), fields))
     return message
-
-
-class ActuationDiagnostics:
-    """Counts what comes in and what goes wrong, and reports it.
-
-    Attributes:
-        states: joint states answered.
-        commands: commands taken.
-        late: those of them that should have acted before the last state.
-        refused_commands: commands that were not taken.
-        refused_states: joint states that were not taken.
-        starts: how often the actuation began anew.
-    """
-
-    def __init__(self, node: Node, model: str, kind: str) -> None:
-        """Publish for a node.
-
-        Args:
-            node: it actuates.
-            model: name of what it actuates.
-            kind: of the actuation.
-        """
-        self._status = StatusTopic(node, kind, model)
-        self.states = self.commands = self.late = self.starts = 0
-        self.refused_commands = self.refused_states = 0
-        self._refusal = ""
-        self._reported_troubles = 0
-
-    def refuse_command(self, reason: str) -> None:
-        """Count a command that is not taken."""
-        self.refused_commands += 1
-        self._refusal = f"command: {reason}"
-
-    def refuse_state(self, reason: str) -> None:
-        """Count a joint state that is not taken."""
-        self.refused_states += 1
-        self._refusal = f"joint_states: {reason}"
-
-    def publish(self, state: str, failure: str, simulation_time: float) -> None:
-        """Report how it is.
-
-        Args:
-            state: one word or a few.
-            failure: why it does not continue, empty while it does.
-            simulation_time: of the last joint state [s].
-        """
-        troubles = self.late + self.refused_commands + self.refused_states
-        worse = troubles > self._reported_troubles
-        values = {
-            "simulation_time [s]": f"{simulation_time:.9g}",
-            "states": str(self.states),
-            "starts": str(self.starts),
-            "commands": str(self.commands),
-            "late_commands": str(self.late),
-            "refused_commands": str(self.refused_commands),
-            "refused_states": str(self.refused_states),
-            "last_refusal": self._refusal,
-        }
-        warning = "messages were late or refused" if worse else ""
-        self._status.publish(state, failure, warning, values)
-        self._reported_troubles = troubles
 
 
 _DEPTH = 100
 """Messages kept while the node is busy."""
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
+_TROUBLES = ("late_commands", "refused_commands", "refused_states")
 _MOST = 1e6
 """Angles [rad] and speeds [rad/s] beyond this are no joint's."""
 
@@ -179,7 +83,6 @@ class Actuation(ModelNode):
     """Answers each state of the joints with their torques."""
 
     def __init__(self, name: str = "actuation", **options: Any) -> None:
-        """Declare everything; begin with the first state."""
         super().__init__(name, **options)
         settings = ActuationSettings.declare(Parameters(self), self.model)
         self._lockstep, self._drives = settings.lockstep, settings.drives
@@ -187,30 +90,23 @@ class Actuation(ModelNode):
         self._muscles = [group for group in groups if not group.field]
         self._joint_groups = [group for group in groups if group.field]
         # First a trial: it may have to compile, and states should be answered at once.
-        self._try_out()
-        self._gap = groups[0].sampled.longest_gap
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
+        for group in groups:
+            trial = SampledActuation(group.actuation)
+            trial.begin(JointSample(0.0, self._joints, self._speeds))
+            trial.advance(JointSample(1e-3, self._joints, self._speeds))
+            group.actuation.states(*trial.state())
+        self._gap = groups[0].sampled.longest_gap
         self._early: deque[Any] = deque(maxlen=_DEPTH)
         self._open: tuple[Any, JointSample] | None = None
         self._answered = self._answered_at = -math.inf
         self._shown = self._shown_at = -math.inf
         self._failure, self._heard = "", False
-        self._diagnostics = ActuationDiagnostics(
-            self, self.model.name, " and ".join(settings.kinds)
-        )
+        kinds = " and ".join(settings.kinds)
+        self._diagnostics = Diagnostics(self, kinds, self.model.name)
         self._make_topics()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._beat, clock=steady)
-
-    def _try_out(self) -> None:
-        angles = self.model.neutral()[7:]
-        for group in self._drives.groups:
-            trial = SampledActuation(group.actuation)
-            for t in (0.0, 1e-3):
-                sample = JointSample(t, angles, np.zeros_like(angles))
-                (trial.advance if t else trial.begin)(sample)
-            group.actuation.states(*trial.state())
+        self.every(BEAT, self._beat)
 
     def _make_topics(self) -> None:
         make, listen = self.create_publisher, self.create_subscription
@@ -229,8 +125,7 @@ class Actuation(ModelNode):
         try:
             sample = self._sample_of(message)
         except ConfigurationError as error:
-            self._diagnostics.refuse_state(str(error))
-            warn_refused(self, "joint_states", error)
+            self._diagnostics.refuse("joint_states", error, "refused_states")
             return
         self._heard = True
         self._joints, self._speeds = sample.angles, sample.speeds
@@ -247,19 +142,14 @@ class Actuation(ModelNode):
         self._answer()
 
     def _sample_of(self, message: JointState) -> JointSample:
-        if not message.name:
-            raise ConfigurationError("no joint is named")
-        angles = joints_of(self.model, message, self._joints)
-        speeds = joint_values(
-            self.model, message.name, message.velocity, self._speeds, "velocity"
-        )
+        angles, speeds = joint_motion(self.model, message, self._joints, self._speeds)
         if max(np.abs(angles).max(), np.abs(speeds).max()) > _MOST:
             raise ConfigurationError(f"an angle or a speed is beyond {_MOST:g}")
         return JointSample(_seconds(message.header.stamp), angles, speeds)
 
     def _begin(self, sample: JointSample) -> None:
         """Initialise the actuation: the first state, a reset, or a long silence."""
-        self._diagnostics.starts += 1
+        self._diagnostics.counts["starts"] += 1
         self._failure, self._answered, self._shown = "", -math.inf, -math.inf
         self._attempt(self._drives.begin, sample)
 
@@ -270,7 +160,7 @@ class Actuation(ModelNode):
         stamp, sample = self._open
         # Before its first command a simulation repeats its state, for who came late.
         now, again = time.monotonic(), sample.t == self._shown
-        if again and now < self._shown_at + _REPEAT:
+        if again and now < self._shown_at + REPEAT:
             return
         self._shown, self._shown_at = sample.t, now
         states = self._drives.states(muscles=True)
@@ -285,17 +175,15 @@ class Actuation(ModelNode):
             return
         self._open = None
         now, again = time.monotonic(), sample.t == self._answered
-        if again and now < self._answered_at + _REPEAT:
+        if again and now < self._answered_at + REPEAT:
             return
         self._answered, self._answered_at = sample.t, now
-        message = JointState(name=list(self.model.joint_names))
-        message.header.stamp = stamp
-        message.effort = [float(x) for x in self._drives.torques()]
-        self._torques.publish(message)
+        names, torques = self.model.joint_names, self._drives.torques()
+        self._torques.publish(joint_state(stamp, names, effort=torques))
         if self._joint_groups:
             states = self._drives.states(muscles=False)
             self._actuator_states.publish(actuator_states(stamp, states))
-        self._diagnostics.states += 1
+        self._diagnostics.counts["states"] += 1
 
     def _follow(self, sample: JointSample) -> bool:
         """Integrate to a state; whether that went well."""
@@ -322,11 +210,10 @@ class Actuation(ModelNode):
         try:
             late = self._take(message)
         except HumansError as error:
-            self._diagnostics.refuse_command(str(error))
-            warn_refused(self, "command", error)
+            self._diagnostics.refuse("command", error, "refused_commands")
             return
-        self._diagnostics.commands += 1
-        self._diagnostics.late += late
+        self._diagnostics.counts["commands"] += 1
+        self._diagnostics.counts["late_commands"] += late
         self._answer()
 
     def _take(self, message: Any) -> bool:
@@ -344,11 +231,7 @@ class Actuation(ModelNode):
         return any([group.command(t, command) for group, command in pairs])
 
     def _time_of(self, message: Any, newest: float) -> float:
-        """Time of a command, zero in ``sync: free`` meaning now [s].
-
-        Raises:
-            ConfigurationError: it cannot be.
-        """
+        """Time of a command, zero in ``sync: free`` meaning now [s]."""
         if self._failure:
             raise ConfigurationError("the actuation has failed, reset the simulation")
         t, now = _seconds(message.header.stamp), self._drives.t
@@ -376,7 +259,14 @@ class Actuation(ModelNode):
         elif not self._heard:
             state = "waiting for joint_states"
         now = self._drives.t
-        self._diagnostics.publish(state, self._failure, now if now > 0.0 else 0.0)
+        values = {
+            "simulation_time [s]": f"{now if now > 0.0 else 0.0:.9g}",
+            **self._diagnostics.counted("states", "starts", "commands"),
+            **self._diagnostics.refusals(*_TROUBLES),
+        }
+        worse = self._diagnostics.new(*_TROUBLES)
+        warning = "messages were late or refused" if worse else ""
+        self._diagnostics.publish(state, self._failure, warning, values)
 
 
 def _seconds(stamp: Any) -> float:

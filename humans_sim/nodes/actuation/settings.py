@@ -36,9 +36,7 @@ class ActuationSettings:
     """Settings from the parameters.
 
     Attributes:
-        kinds: what drives the joints.
         lockstep: whether each state waits for the commands of its time.
-        drives: made for the model.
     """
 
     kinds: tuple[str, ...]
@@ -47,11 +45,7 @@ class ActuationSettings:
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> ActuationSettings:
-        """Declare the parameters, those of the chosen kinds alone, and read them.
-
-        Raises:
-            ParameterError: a value cannot be used.
-        """
+        """Declare the parameters, those of the chosen kinds alone, and read them."""
         kinds = given.choices("kind", TORQUE, "what drives the joints", [*_MAKERS])
         sync = given.choice("sync", FREE, "when to answer a state", (FREE, LOCKSTEP))
         gap = given.number(

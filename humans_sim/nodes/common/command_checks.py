@@ -25,13 +25,7 @@ def named_values(
 ) -> np.ndarray:
     """Values by name; those that are left out keep their ``last`` value.
 
-    Args:
-        known: the names there are.
-        names: those of the message.
-        values: of the message.
-        last: for all known names.
-        what: the values are, for messages.
-        owner: of the known names, for messages.
+    What the values are, and whose the known names are, is for messages.
 
     Raises:
         ConfigurationError: an unknown name or one given twice, lists of different
@@ -73,7 +67,6 @@ class CommandStamps:
     def __init__(
         self, oldest: float = math.inf, ahead: float = 0.0, zero_is_now: bool = True
     ) -> None:
-        """Nothing has come yet."""
         self._oldest, self._ahead = oldest, round(ahead * 1e9)
         self._zero_is_now = zero_is_now
         self._newest = 0
@@ -83,12 +76,7 @@ class CommandStamps:
         self._newest = now
 
     def check(self, stamp: int, now: int) -> None:
-        """Refuse a stamp [ns].
-
-        Raises:
-            LateStampError: it is older than the last one, or too old.
-            ConfigurationError: it is in the future.
-        """
+        """Refuse a stamp [ns] that is older than the last one, too old, or to come."""
         if stamp == 0 and self._zero_is_now:
             return
         if stamp < self._newest or (now - stamp) * 1e-9 > self._oldest:

@@ -16,7 +16,7 @@ from typing import Any
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from humans_sim.applications.graphs import Graph
-from humans_sim.nodes.common.bag import message_class
+from humans_sim.nodes.common.conversions import message_class
 from humans_sim.nodes.common.model_node import ProcessNode, node_class
 from humans_sim.nodes.common.process import Leave, NodeProcess, StopEvent
 
@@ -28,8 +28,6 @@ class Flow:
     """Messages seen on a topic.
 
     Attributes:
-        topic: name of the topic.
-        count: messages seen.
         rate: messages a second, from the first to the last.
     """
 
@@ -63,7 +61,6 @@ class FlowCheck(ProcessNode):
     """Subscribes to topics and counts."""
 
     def __init__(self, topics: Mapping[str, str], latched: set[str]) -> None:
-        """Count messages of ``topics`` (name: type)."""
         super().__init__("flow_check")
         self._lock = threading.Lock()
         self._seen = {topic: _Seen() for topic in topics}
@@ -73,15 +70,12 @@ class FlowCheck(ProcessNode):
                 qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
             # Raw: what is only counted need not be unpacked.
             self.create_subscription(
-                message_class(kind), topic, self._counter(topic), qos, raw=True
+                message_class(kind), topic, partial(self._count, topic), qos, raw=True
             )
 
-    def _counter(self, topic: str) -> Any:
-        def count(_: Any) -> None:
-            with self._lock:
-                self._seen[topic].add(time.monotonic())
-
-        return count
+    def _count(self, topic: str, _: Any) -> None:
+        with self._lock:
+            self._seen[topic].add(time.monotonic())
 
     def flows(self) -> list[Flow]:
         """Counts so far."""

@@ -3,37 +3,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.nodes.common.conversions import nanoseconds_of
 
-class StatusTopic:
-    """Reports how one part of a node fares.
+BEAT = 1.0
+"""Wall time between two messages [s]."""
+REFUSED = "refused_messages"
+
+
+class Diagnostics:
+    """Counts what a part of a node does, and reports how it fares.
 
     Args:
-        node: whose part it is.
-        part: its name.
         hardware: what it is about, the name of a model.
+
+    Attributes:
+        last_refusal: topic and reason of the last message that was not taken.
     """
 
     def __init__(self, node: Node, part: str, hardware: str) -> None:
-        """Publish for a node."""
         self._node, self._hardware = node, hardware
         self._name = f"{node.get_name()}: {part}"
         self._topic = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.counts, self._reported = Counter[str](), Counter[str]()
+        self.last_refusal = ""
+
+    def refuse(self, topic: str, error: Exception, count: str = REFUSED) -> None:
+        """Count that a message is not taken, and warn."""
+        self.counts[count] += 1
+        self.last_refusal = f"{topic}: {error}"
+        warn_refused(self._node, topic, error)
+
+    def taker(
+        self,
+        topic: str,
+        read: Callable[[Any], Any],
+        take: Callable[[str, int, Any], None],
+    ) -> Callable[[Any], None]:
+        """A callback that hands on what messages say, and refuses the others.
+
+        Args:
+            topic: of the messages.
+            read: gives what a message says, or raises a ConfigurationError.
+            take: called with the topic, the stamp [ns] and what the message says.
+        """
+
+        def callback(message: Any) -> None:
+            try:
+                value = read(message)
+            except ConfigurationError as error:
+                self.refuse(topic, error)
+                return
+            take(topic, nanoseconds_of(message.header.stamp), value)
+
+        return callback
+
+    def new(self, *names: str) -> int:
+        """How much counts have grown since the last message, together."""
+        return sum(self.counts[name] - self._reported[name] for name in names)
+
+    def refused(self) -> str:
+        """A warning of messages refused since the last report; else empty."""
+        return (
+            f"messages were refused: {self.last_refusal}" if self.new(REFUSED) else ""
+        )
+
+    def counted(self, *names: str) -> dict[str, str]:
+        """Values of counts."""
+        return {name: str(self.counts[name]) for name in names}
+
+    def refusals(self, *names: str) -> dict[str, str]:
+        """Values of counts, refused messages unless given, and the last reason."""
+        return {**self.counted(*names or (REFUSED,)), "last_refusal": self.last_refusal}
 
     def publish(
         self, state: str, failure: str, warning: str, values: Mapping[str, str]
     ) -> None:
         """Report how it is.
 
-        Args:
-            state: one word or a few.
-            failure: why it does not continue, empty while it does.
-            warning: what else went wrong, empty where nothing did.
-            values: by name.
+        The failure is why it does not continue, the warning what else went wrong; each
+        is empty where there is none.
         """
         status = DiagnosticStatus(name=self._name, hardware_id=self._hardware)
         status.level, status.message = DiagnosticStatus.OK, state
@@ -46,6 +102,7 @@ class StatusTopic:
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._topic.publish(message)
+        self._reported = self.counts.copy()
 
 
 def gone(node: Node, topic: str) -> str:
@@ -68,30 +125,3 @@ def warn_refused(node: Node, topic: str, error: Exception) -> None:
     node.get_logger().warning(
         f"{topic} refused: {error}", throttle_duration_sec=_PERIOD
     )
-
-
-class Refusals:
-    """Messages that a node did not take.
-
-    Args:
-        node: whose messages they are.
-    """
-
-    def __init__(self, node: Node) -> None:
-        """None yet."""
-        self._node, self._count, self._reported, self._last = node, 0, 0, ""
-
-    def add(self, topic: str, error: Exception) -> None:
-        """Note that a message is not taken, and warn."""
-        self._count += 1
-        self._last = f"{topic}: {error}"
-        warn_refused(self._node, topic, error)
-
-    def warning(self) -> str:
-        """Refused messages since the last call; empty where there were none."""
-        new, self._reported = self._count > self._reported, self._count
-        return f"messages were refused: {self._last}" if new else ""
-
-    def values(self) -> dict[str, str]:
-        """Count and last reason, for diagnostics."""
-        return {"refused_messages": str(self._count), "last_refusal": self._last}

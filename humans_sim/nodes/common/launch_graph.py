@@ -49,13 +49,6 @@ def control_actions(given: dict[str, Any]) -> list[Action]:
 
     They are loaded once the joints have reported where they are: a trajectory
     controller that is active before takes no number for where it begins, and keeps it.
-
-    Args:
-        given: arguments of the launch file.
-
-    Raises:
-        ParameterError: each period would wait for a command, or there is no file of
-            the model's controllers.
     """
     if given.get("sync") == "lockstep":
         raise ParameterError("ros2_control runs on the clock: it needs sync:=free")
@@ -174,7 +167,7 @@ def describe(
     sync: str = "free",
     cmd_vel: str = "[0.0, 0.0, 0.0]",
 ) -> LaunchDescription:
-    """The nodes of a graph as processes.
+    """The nodes of a graph as processes; model, sync and cmd_vel are defaults.
 
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
     ``params_file``, ``rviz`` and ``rviz_config``; where the graph simulates, ``sync``
@@ -182,14 +175,8 @@ def describe(
     ``method``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
     ``subject`` and ``marker_set``; where it drives a robot, ``port`` and
     ``use_fake_hardware``; where no node of it commands the joints, ``ros2_control`` and
-    ``controllers_file``; where it moves a wrist, ``motion``, ``angle``,
-    ``resolution``, ``rate`` and ``file`` instead of ``model``.
-
-    Args:
-        graph: its name.
-        model: default of the argument of that name.
-        sync: default of the argument of that name.
-        cmd_vel: default of the argument of that name.
+    ``controllers_file``; where it moves a wrist, ``motion``, ``angle``, ``resolution``,
+    ``rate`` and ``file`` instead of ``model``.
     """
     chosen = read_graph(graph)
     simulates = _CLOCK in chosen.nodes
@@ -231,7 +218,16 @@ def describe(
     def start(context: LaunchContext) -> list[Action]:
         given = {name: _value(context, name) for name in defaults}
         _check(given)
-        first: list[Action] = [_rviz(given)] if given["rviz"] else []
+        first: list[Action] = []
+        if given["rviz"]:
+            first.append(
+                Node(
+                    package="rviz2",
+                    executable="rviz2",
+                    arguments=["-d", given["rviz_config"]],
+                    parameters=[{"use_sim_time": given["use_sim_time"]}],
+                )
+            )
         if given.get("ros2_control"):
             first += control_actions(given)
         return first + _nodes(chosen, given)
@@ -240,11 +236,7 @@ def describe(
 
 
 def _value(context: LaunchContext, name: str) -> Any:
-    """The value of an argument.
-
-    Raises:
-        ParameterError: it is of another type.
-    """
+    """The value of an argument; refused where it is of another type."""
     text, kind = LaunchConfiguration(name).perform(context), _TYPES.get(name, str)
     try:
         if kind is list:
@@ -265,11 +257,7 @@ def _finite(text: str) -> float:
 
 
 def _check(given: dict[str, Any]) -> None:
-    """See that what arguments name is there.
-
-    Raises:
-        HumansError: a file, a model, a marker set or a package is not.
-    """
+    """Refuse arguments that name a file, model, marker set or package not there."""
     files = (*_FILES, "rviz_config") if given["rviz"] else _FILES
     for name in files:
         if given.get(name) and not is_file(Path(given[name])):
@@ -283,16 +271,13 @@ def _check(given: dict[str, Any]) -> None:
         ("ros2_control", "controller_manager"),
     ):
         if given.get(argument):
-            _find_package(argument, package)
-
-
-def _find_package(argument: str, package: str) -> None:
-    try:
-        get_package_prefix(package)
-    except PackageNotFoundError:
-        raise ParameterError(
-            f"{argument}:=true needs the package {package}, which is not installed"
-        ) from None
+            try:
+                get_package_prefix(package)
+            except PackageNotFoundError:
+                raise ParameterError(
+                    f"{argument}:=true needs the package {package}, which is not "
+                    "installed"
+                ) from None
 
 
 def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
@@ -335,12 +320,3 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             )
         )
     return nodes
-
-
-def _rviz(given: dict[str, Any]) -> Node:
-    return Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", given["rviz_config"]],
-        parameters=[{"use_sim_time": given["use_sim_time"]}],
-    )

@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import Point, Vector3
 from humans_msgs.msg import MarkerFrame, ReconstructionQuality
-from std_msgs.msg import ColorRGBA, Header
-from visualization_msgs.msg import Marker, MarkerArray
+from std_msgs.msg import Header
+from visualization_msgs.msg import MarkerArray
 
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.nodes.common.conversions import duration_of
+from humans_sim.nodes.common.conversions import filled, marker_array
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture import export
 from humans_sim.observation.posture.result import MarkerStatus
+from humans_sim.results.ros_files import (
+    MarkerType,
+    Message,
+    marker_message,
+    point_list,
+)
 
 MEASURED, REJECTED, UNKNOWN = "measured", "rejected", "unknown"
 RECONSTRUCTED, OCCLUDED = "reconstructed", "occluded"
@@ -42,7 +48,6 @@ class JointSpread(NamedTuple):
     """How sure joint angles are.
 
     Attributes:
-        names: of the joints.
         std: their standard deviations (k,) [rad].
         hidden: joints that the markers of the frame do not show.
         noise: standard deviation of a marker, one axis [m].
@@ -58,13 +63,8 @@ def marker_frame(
     header: Header, number: int, trial: MarkerTrial, row: int
 ) -> MarkerFrame:
     """MarkerFrame message of a sample of a trial."""
-    positions = trial.positions[row]
-    message = MarkerFrame(header=header, frame_number=number, names=list(trial.names))
-    message.positions = [Point(x=x, y=y, z=z) for x, y, z in positions.tolist()]
-    message.occluded = np.isnan(positions).any(axis=1).tolist()
-    if trial.camera_residuals is not None:
-        message.residuals = trial.camera_residuals[row].tolist()
-    return message
+    fields = export.marker_frame({}, number, trial, row)
+    return filled(MarkerFrame(header=header), fields)
 
 
 def markers_of(message: MarkerFrame) -> tuple[tuple[str, ...], np.ndarray]:
@@ -100,12 +100,9 @@ def quality_message(
     header: Header,
     number: int,
     names: Sequence[str],
-    status: np.ndarray,
-    differences: np.ndarray,
-    converged: bool,
-    iterations: int,
-    seconds: float,
-    unobservable: Sequence[str],
+    fit: Any,
+    seconds: float = 0.0,
+    unobservable: Sequence[str] = (),
     spread: JointSpread | None = None,
 ) -> ReconstructionQuality:
     """ReconstructionQuality message.
@@ -114,34 +111,32 @@ def quality_message(
         header: time and frame of the markers.
         number: of the frame.
         names: labels of its markers.
-        status: of each (m,), numbers of :class:`MarkerStatus`.
-        differences: measured minus reconstructed (m, 3) [m].
-        converged: whether the search ended at a minimum.
-        iterations: it took.
+        fit: with ``status``, ``differences``, ``converged`` and ``iterations``, as of
+            ``quality_message`` of ``observation.posture.export``.
         seconds: it took.
         unobservable: joints that no marker used can see.
         spread: how sure the angles are; None: not worked out.
     """
-    distances = np.linalg.norm(differences[status == MarkerStatus.USED], axis=1)
-    message = ReconstructionQuality(header=header, frame_number=number)
-    message.converged, message.iterations = bool(converged), int(iterations)
-    message.solve_time = duration_of(seconds)
-    if len(distances):
-        message.rms = float(np.sqrt((distances**2).mean()))
-        message.max_residual = float(distances.max())
-    else:
-        message.rms = message.max_residual = float("nan")
-    message.marker_names = list(names)
-    message.marker_status = status.tolist()
-    message.residuals = [Vector3(x=x, y=y, z=z) for x, y, z in differences.tolist()]
-    message.unobservable_joints = list(unobservable)
-    message.marker_noise = float("nan")
+    fields = export.quality_message(
+        {},
+        number,
+        names,
+        fit.status,
+        fit.differences,
+        fit.status == MarkerStatus.USED,
+        fit.converged,
+        fit.iterations,
+        seconds,
+        unobservable,
+    )
     if spread is not None:
-        message.marker_noise = float(spread.noise)
-        message.joint_names = list(spread.names)
-        message.joint_std = np.asarray(spread.std, dtype=float).tolist()
-        message.hidden_joints = list(spread.hidden)
-    return message
+        fields |= {
+            "marker_noise": float(spread.noise),
+            "joint_names": list(spread.names),
+            "joint_std": np.asarray(spread.std, dtype=float).tolist(),
+            "hidden_joints": list(spread.hidden),
+        }
+    return filled(ReconstructionQuality(header=header), fields)
 
 
 def marker_drawings(
@@ -168,20 +163,12 @@ def marker_drawings(
         RESIDUALS: pairs[used].reshape(-1, 3),
         MISTAKES: pairs[wrong].reshape(-1, 3),
     }
-    return MarkerArray(markers=[_drawing(header, *part) for part in parts.items()])
+    drawn = [_drawing(kind, points) for kind, points in parts.items()]
+    return marker_array(drawn, header)
 
 
-def _drawing(header: Header, kind: str, points: np.ndarray) -> Marker:
-    marker = Marker(header=header, ns=kind, id=0)
-    marker.type = (
-        Marker.LINE_LIST if kind in (RESIDUALS, MISTAKES) else Marker.SPHERE_LIST
-    )
-    # RViz complains about lists without points.
-    marker.action = Marker.ADD if len(points) else Marker.DELETE
-    marker.pose.orientation.w = 1.0
-    size = _BALL * _SIZES.get(kind, 1.0)
-    marker.scale.x = marker.scale.y = marker.scale.z = size
-    red, green, blue, alpha = _COLOURS[kind]
-    marker.color = ColorRGBA(r=red, g=green, b=blue, a=alpha)
-    marker.points = [Point(x=x, y=y, z=z) for x, y, z in points.tolist()]
-    return marker
+def _drawing(space: str, points: np.ndarray) -> Message:
+    lines = space in (RESIDUALS, MISTAKES)
+    kind = MarkerType.LINE_LIST if lines else MarkerType.SPHERE_LIST
+    scale = np.full(3, _BALL * _SIZES.get(space, 1.0))
+    return point_list(marker_message(space, 0, kind, _COLOURS[space], scale), points)

@@ -61,11 +61,7 @@ def overriding() -> QoSOverridingOptions:
 
 @contextmanager
 def reported_overrides(topic: str) -> Iterator[None]:
-    """Overrides that cannot be are reported in plain words.
-
-    Raises:
-        ParameterError: a policy has no such value.
-    """
+    """Overrides that cannot be are reported in plain words, as a ParameterError."""
     try:
         yield
     except InvalidParameterTypeException as error:
@@ -91,7 +87,6 @@ class ProcessNode(Node):
     """The nodes of this process, also those that are not complete yet."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Note that there is a node."""
         ProcessNode.living.add(self)
         self._complete = False
         super().__init__(name, **options)
@@ -146,6 +141,13 @@ class ProcessNode(Node):
                 response.result = refusal
             return response
 
+    def every(
+        self, seconds: float, callback: Callable[[], None], **options: Any
+    ) -> Any:
+        """A timer of rclpy's by the wall clock, whatever clock the node lives on."""
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        return self.create_timer(seconds, callback, clock=steady, **options)
+
     def make_safe(self) -> None:
         """Stop what moves: called first at the end, while callbacks may still run."""
 
@@ -166,7 +168,6 @@ class ModelNode(ProcessNode):
     The parameter ``subject``, the file of a calibrated person, goes over it.
 
     Attributes:
-        model: what it works on.
         subject: the person, or None.
     """
 
@@ -174,7 +175,6 @@ class ModelNode(ProcessNode):
     """The model where no parameter names one."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Declare ``model`` and ``subject``, and load what they name."""
         super().__init__(name, **options)
         given = Parameters(self)
         model = given.text("model", self.usual_model, "name, or file of a URDF")
@@ -192,11 +192,8 @@ class ModelNode(ProcessNode):
 def node_class(kind: str) -> Callable[..., ModelNode]:
     """The class of a node by its name: ``joint_demo`` -> ``JointDemo``.
 
-    It is in the module of that name in ``humans_sim.nodes``, or in the module
-    ``node`` of the folder of that name.
-
-    Raises:
-        ParameterError: there is none.
+    It is in the module of that name in ``humans_sim.nodes``, or in the module ``node``
+    of the folder of that name.
     """
     try:
         module = importlib.import_module(f"humans_sim.nodes.{kind}")
@@ -226,7 +223,6 @@ class LifecycleModelNode(LifecycleNodeMixin, ModelNode):
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Offer the services of the life cycle; the node is unconfigured."""
         ModelNode.__init__(self, name, **options)
         LifecycleNodeMixin.__init__(self)
         self.stage, self.failure = "unconfigured", ""
@@ -246,14 +242,13 @@ class LifecycleModelNode(LifecycleNodeMixin, ModelNode):
 
     def start_by_itself(self) -> None:
         """Configure and activate, again and again until it works once."""
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._starts = self.create_timer(_AGAIN, self._start, clock=steady)
-        # At once, but in the thread of the node.
-        self._first = self.create_timer(0.01, self._start_first, clock=steady)
+        self._starts = self.every(_AGAIN, self._start)
 
-    def _start_first(self) -> None:
-        self._first.cancel()
-        self._start()
+        def start_first() -> None:
+            first.cancel()
+            self._start()
+
+        first = self.every(0.01, start_first)  # at once, but in the node's thread
 
     def _start(self) -> None:
         if self.stage == "unconfigured":
@@ -311,14 +306,11 @@ class Alarm:
 
     Args:
         node: in whose thread the function is called.
-        callback: the function.
-        clock: of the time to wait.
     """
 
-    def __init__(self, node: Node, callback: Callable[[], None], clock: Clock) -> None:
-        """Nothing is due yet."""
+    def __init__(self, node: ProcessNode, callback: Callable[[], None]) -> None:
         self._node, self._callback = node, callback
-        self._timer = node.create_timer(1.0, self._ring, clock=clock, autostart=False)
+        self._timer = node.every(1.0, self._ring, autostart=False)
         self._due = self._posted = False
         self._error: Exception | None = None
 
@@ -328,10 +320,9 @@ class Alarm:
         self._due = False
 
     def set(self, wait: float) -> None:
-        """Call after some time, in place of any time before.
+        """Call after some wall time [s], in place of any time before.
 
-        Args:
-            wait: wall time [s]; none or less: as soon as others had their turn.
+        None or less: as soon as others had their turn.
         """
         self.cancel()
         if wait >= _AT_ONCE:

@@ -23,7 +23,6 @@ class Parameters:
     """
 
     def __init__(self, node: Node) -> None:
-        """Declare parameters of ``node``."""
         self._node = node
 
     def number(
@@ -46,16 +45,7 @@ class Parameters:
         low: float = -math.inf,
         high: float = math.inf,
     ) -> float:
-        """A finite number that may be set while the node lives.
-
-        Args:
-            name: of the parameter.
-            default: its value where none is given.
-            description: of the parameter.
-            changed: called with each new value that is accepted.
-            low: least value.
-            high: largest value.
-        """
+        """A finite number that may be set later: ``changed`` is called with it."""
 
         def judge(parameters: list[Any]) -> SetParametersResult:
             try:

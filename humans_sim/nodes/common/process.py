@@ -3,13 +3,8 @@
 
 The end comes in this order: robots are made safe, callbacks come back, nodes close what
 they hold (files, ports, pages), the middleware is left. The middleware can hang there
-while other participants vanish, so this last part has a deadline.
-
-*Deadline*, even when the interpreter is stuck. rclpy destroys nodes with the
-interpreter's lock held, and the middleware below it can hang there while other
-participants vanish: no Python thread runs any more, and no signal handler. So the end
-is left to a timer of the C library, whose thread calls ``_Exit`` without asking the
-interpreter.
+while other participants vanish, so this last part has a deadline
+(:mod:`~humans_sim.nodes.common.process_end`).
 """
 
 from __future__ import annotations
@@ -71,12 +66,10 @@ class Spinning:
     """Threads that spin nodes, from the construction to :meth:`finish`.
 
     Args:
-        nodes: to spin.
         stop: set it to end; it is set here when a callback fails.
     """
 
     def __init__(self, nodes: Sequence[ProcessNode], stop: threading.Event) -> None:
-        """Begin to spin."""
         self._stop = stop
         self._failures: list[tuple[str, BaseException]] = []
         self._spun: list[tuple[Any, threading.Thread]] = []
@@ -114,11 +107,7 @@ class Spinning:
         self._stop.set()
 
     def finish(self) -> None:
-        """Wait a little for callbacks that still run; ``stop`` is set.
-
-        Raises:
-            HumansError: a callback of a node failed.
-        """
+        """Wait a little for callbacks that still run; raises what failed in one."""
         end = time.monotonic() + _PATIENCE
         for _, thread in self._spun:
             thread.join(max(0.0, end - time.monotonic()))
@@ -147,7 +136,6 @@ class StopEvent(threading.Event):
     """Set by SIGINT and SIGTERM, which it handles from its construction on."""
 
     def __init__(self) -> None:
-        """Handle the signals."""
         super().__init__()
         self._end: Callable[[], None] | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -202,7 +190,6 @@ class NodeProcess:
 
     Args:
         arguments: command line with ``--ros-args``.
-        stop: set it to end.
         defer: is given the function that leaves the middleware, for the very end of the
             process: what is printed or written before is not lost should that hang.
             None: it is left when the context ends.
@@ -214,7 +201,6 @@ class NodeProcess:
         stop: StopEvent,
         defer: Callable[[Leave], None] | None = None,
     ) -> None:
-        """Nothing is started yet."""
         self._arguments, self._stop, self._defer = arguments, stop, defer
         self._nodes: list[ProcessNode] = []
         self._spinning: Spinning | None = None
@@ -231,15 +217,7 @@ class NodeProcess:
     def run(
         self, factories: Sequence[Callable[[], Any]], seconds: float | None = None
     ) -> None:
-        """Make nodes, spin them, and close what they hold.
-
-        Args:
-            factories: make one node each.
-            seconds: how long to spin; None spins until the process is stopped.
-
-        Raises:
-            HumansError: a node cannot be made, or a callback of one failed.
-        """
+        """Make nodes, spin them for some time or for ever, close what they hold."""
         try:
             with (
                 self._stop.ending(self._break_off),
@@ -300,12 +278,7 @@ class NodeProcess:
 
 
 def run_process(name: str, factory: Callable[[], ProcessNode]) -> None:
-    """One node in this process, which ends with it.
-
-    Args:
-        name: of the program, for its error messages.
-        factory: makes the node.
-    """
+    """One node in this process, which ends with it; the name is for its errors."""
     code = 0
     leaves: list[Leave] = []
     try:

@@ -50,12 +50,7 @@ class _Times(ctypes.Structure):
 
 @contextmanager
 def deadline(seconds: float, code: int) -> Iterator[None]:
-    """End the process with an exit code unless the block is left in time.
-
-    Args:
-        seconds: how long the block may take [s].
-        code: exit code of the process where it takes longer.
-    """
+    """End the process with an exit code unless the block is left in time [s]."""
     cancel = end_after(seconds, code)
     try:
         yield
@@ -104,12 +99,7 @@ _YOUNG = 10.0
 
 
 def dead_segments(folder: Path = FOLDER, age: float = _YOUNG) -> list[str]:
-    """Names of the segments that no living process uses.
-
-    Args:
-        folder: where they are.
-        age: younger ones are left out [s].
-    """
+    """Names of the segments that no living process uses; young ones are left out."""
     dead = []
     for lock in sorted(folder.glob(f"{_PREFIX}*{_LOCK}")):
         # Those of other users, and those that somebody else removes now, stay.

@@ -22,15 +22,10 @@ class RequestFolder:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """It need not be there yet."""
         self._folder = (Path.cwd() if folder is None else folder).resolve()
 
     def path(self, name: str) -> Path:
-        """The file or folder of a name, links followed.
-
-        Raises:
-            ParameterError: it is elsewhere, or no name of a file.
-        """
+        """The file or folder of a name, links followed; refused if elsewhere."""
         shown = printable(shortened(name))
         try:
             if len(os.fsencode(name)) > _LONGEST:
@@ -49,9 +44,5 @@ class RequestFolder:
         return path
 
     def known_or_path(self, name: str, suffix: str) -> str:
-        """A name that the package knows as it is; one with the suffix as a path.
-
-        Raises:
-            ParameterError: the path is elsewhere.
-        """
+        """A name that the package knows as it is; one with the suffix as a path."""
         return str(self.path(name)) if name.endswith(suffix) else name

@@ -28,7 +28,6 @@ class RunRecorder:
     """
 
     def __init__(self, path: Path, samples: int) -> None:
-        """Nothing is kept yet."""
         self._path, self._runs, self._newest = path, 0, samples
         self._simulation: Simulation | None = None
         self._samples = RunStream(path, samples)
@@ -52,11 +51,7 @@ class RunRecorder:
         self._events.extend(events)
 
     def write(self) -> Path | None:
-        """Write the run and forget it; its path, None where nothing moved.
-
-        Raises:
-            FileWriteError: it cannot be written.
-        """
+        """Write the run and forget it; its path, None where nothing moved."""
         try:
             if self._simulation is None or len(self._samples) < 2:
                 return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a scene: free bodies, boxes, terrain, ground that gives way.
+"""Messages of a scene: bodies that are seen, ground that gives way.
 
-Bodies, boxes and terrain are markers, for RViz and the like; messages are checked here.
+Messages are checked here.
 
 Heights of a ground are a ``sensor_msgs/Image`` of floats (32FC1) [m], and a
 ``nav_msgs/OccupancyGrid`` says where they are. A ``grid_map_msgs/GridMap`` says both,
@@ -15,76 +15,22 @@ import sys
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
-from geometry_msgs.msg import Point
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import Image
-from std_msgs.msg import ColorRGBA, Float32MultiArray, Header, MultiArrayDimension
+from std_msgs.msg import Float32MultiArray, Header, MultiArrayDimension
 from visualization_msgs.msg import Marker, MarkerArray
 
-from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.geometry.solids import Box
-from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.core.errors import ConfigurationError, ParameterError
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import vector_of
 from humans_sim.soft.ground.footprints import Footprints
-from humans_sim.view.browser.bodies_page import COLOURS, SeenBody
-from humans_sim.view.browser.scene_layers import BOX_COLOUR, TERRAIN_COLOUR
+from humans_sim.view.browser.bodies_page import SeenBody
 
-GROUND = "ground"
-"""Namespace of what does not move."""
 _MOST = 1000
 """A message with more bodies is refused."""
 
 
-def body_marker(header: Header, number: int, body: SceneBody) -> Marker:
-    """The marker of a body; its namespace is the body's name, its pose is left out."""
-    record = body.record()
-    ball = record["shape"] == "ball"
-    size = [2.0 * record["radius"]] * 3 if ball else record["size"]
-    kind = Marker.SPHERE if ball else Marker.CUBE
-    colour = COLOURS[number % len(COLOURS)]
-    return _marker(header, body.name, number, kind, size, colour)
-
-
-def box_marker(header: Header, number: int, solid: Any) -> Marker | None:
-    """The marker of a box of the ground; None for what is no box."""
-    if not isinstance(solid, Box):
-        return None
-    marker = _marker(header, GROUND, number, Marker.CUBE, solid.size, BOX_COLOUR)
-    marker.text = solid.name
-    place, turn = marker.pose.position, marker.pose.orientation
-    place.x, place.y, place.z = (float(x) for x in solid.centre)
-    if solid.rotation is not None:
-        rotation = pin.Quaternion(np.asarray(solid.rotation, dtype=float).reshape(3, 3))
-        turn.x, turn.y, turn.z, turn.w = (float(x) for x in rotation.coeffs())
-    return marker
-
-
-def _marker(
-    header: Header,
-    space: str,
-    number: int,
-    kind: int,
-    size: Any,
-    colour: tuple[int, int, int],
-) -> Marker:
-    marker = Marker(header=Header(frame_id=header.frame_id), ns=space, id=number)
-    marker.type, marker.action = kind, Marker.ADD
-    marker.pose.orientation.w = 1.0
-    marker.scale.x, marker.scale.y, marker.scale.z = (float(x) for x in size)
-    red, green, blue = (float(c) / 255.0 for c in colour)
-    marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
-    return marker
-
-
 def seen_bodies_of(message: MarkerArray) -> tuple[SeenBody, ...]:
-    """Bodies and boxes of a message.
-
-    Raises:
-        ConfigurationError: a number makes no sense, or there are too many bodies.
-    """
+    """Bodies and boxes of a message; refused where a number makes no sense."""
     if len(message.markers) > _MOST:
         raise ConfigurationError(f"{len(message.markers)} bodies are more than {_MOST}")
     bodies = []
@@ -143,13 +89,7 @@ def depth_map(header: Header, field: Footprints) -> OccupancyGrid:
 
 
 def grid_map(kind: Any, header: Header, field: Footprints) -> Any:
-    """The same as a ``grid_map_msgs/GridMap`` with a layer ``elevation``.
-
-    Args:
-        kind: the type of the message.
-        header: frame and time.
-        field: the heights.
-    """
+    """The same as a ``grid_map_msgs/GridMap`` with a layer ``elevation``."""
     rows, columns = field.heights.shape
     message = kind()
     message.header = header
@@ -173,11 +113,7 @@ def grid_map(kind: Any, header: Header, field: Footprints) -> Any:
 
 
 def footprints_in(heights: Image, place: OccupancyGrid) -> Footprints:
-    """The field that two messages are of.
-
-    Raises:
-        ParameterError: they do not belong together, or are damaged.
-    """
+    """The field of two messages; refused where they do not belong together."""
     size = (place.info.width, place.info.height)
     if heights.encoding != _FLOATS or (heights.width, heights.height) != size:
         raise ParameterError("heights of a ground are not those of its map")
@@ -199,30 +135,3 @@ def _image(header: Header, values: np.ndarray, encoding: str) -> Image:
     message.step = values.strides[0]
     message.data = values.tobytes()
     return message
-
-
-TERRAIN = "terrain"
-"""Namespace of the markers."""
-
-
-def terrain_markers(header: Header, ground: Ground) -> MarkerArray:
-    """A list of triangles for each mesh of a scene.
-
-    Args:
-        header: frame of the world.
-        ground: the scene.
-    """
-    meshes = [solid for solid in ground.solids if isinstance(solid, TriangleMesh)]
-    return MarkerArray(markers=[_mesh(header, k, m) for k, m in enumerate(meshes)])
-
-
-def _mesh(header: Header, k: int, mesh: TriangleMesh) -> Marker:
-    marker = Marker(header=header, ns=TERRAIN, id=k, action=Marker.ADD)
-    marker.type = Marker.TRIANGLE_LIST
-    marker.pose.orientation.w = 1.0
-    marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-    red, green, blue = (part / 255 for part in TERRAIN_COLOUR)
-    marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
-    corners = mesh.vertices[mesh.faces].reshape(-1, 3)
-    marker.points = [Point(x=x, y=y, z=z) for x, y, z in corners.tolist()]
-    return marker

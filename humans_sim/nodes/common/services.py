@@ -16,16 +16,13 @@ from rclpy.node import Node
 from simulation_interfaces.msg import Result
 from simulation_interfaces.srv import SetSimulationState
 
+from humans_sim.core.errors import HumansError
+
 
 class Reply:
-    """The answer to one request.
-
-    Args:
-        message: to fill in.
-    """
+    """The answer to one request."""
 
     def __init__(self, message: Any) -> None:
-        """Begin with an answer that is not complete."""
         self.message = message
         self._complete = False
         self._send: Callable[[], None] | None = None
@@ -49,14 +46,9 @@ def create_deferred_service(
     name: str,
     callback: Callable[[Any, Reply], None],
 ) -> None:
-    """Serve ``name``.
+    """Serve ``name`` by a callback that takes the request and the reply.
 
-    Args:
-        node: the server.
-        service_type: type of the service.
-        name: of the service.
-        callback: takes the request and the reply; it or a later callback of the node
-            calls ``reply.send()``, once.
+    It or a later callback of the node calls ``reply.send()``, once.
     """
 
     def on_request(request: Any, message: Any) -> Reply:
@@ -74,17 +66,20 @@ def create_deferred_service(
     service.send_response = attach
 
 
+def answered(response: Any, work: Callable[[], str]) -> Any:
+    """A response that work was done, with what it says, or why it was not."""
+    try:
+        response.success, response.message = True, work()
+    except HumansError as error:
+        response.success, response.message = False, str(error)
+    return response
+
+
 class PatientServer(ActionServer):
     """Runs no callback while a goal is executed, only at its end.
 
     A callback that waits would keep rclpy's executor busy. Every goal may be cancelled.
-
-    Args:
-        node: that serves.
-        kind: type of the action.
-        name: of the action.
-        on_goal: called with the handle of each goal that was accepted.
-        options: others of rclpy's action server.
+    ``on_goal`` is called with the handle of each goal that was accepted.
     """
 
     def __init__(
@@ -95,7 +90,6 @@ class PatientServer(ActionServer):
         on_goal: Callable[[Any], None],
         **options: Any,
     ) -> None:
-        """Begin to serve."""
         super().__init__(
             node,
             kind,
@@ -111,6 +105,20 @@ class PatientServer(ActionServer):
         if execute_callback is not None:
             super().notify_execute(goal_handle, execute_callback)
 
+    def finish(self, handle: Any, result: Any, done: bool, cancelled: bool) -> None:
+        """End a goal: it is reached, was cancelled, or is aborted."""
+
+        def end(_: Any) -> Any:
+            if done:
+                handle.succeed()
+            elif cancelled:
+                handle.canceled()
+            else:
+                handle.abort()
+            return result
+
+        self.notify_execute(handle, end)
+
 
 _PATIENCE = 3.0
 """Wall time after which an answer is given up [s]."""
@@ -119,27 +127,17 @@ _PATIENCE = 3.0
 class Requests:
     """Calls the services of others; an answer that does not come holds up nobody.
 
-    All methods belong to the thread of the node.
+    All methods belong to the thread of the node. What is refused or not answered is
+    reported, one line each.
     """
 
     def __init__(self, node: Node, report: Callable[[str], None]) -> None:
-        """Call for a node.
-
-        Args:
-            node: that asks.
-            report: called with one line when something is refused or not answered.
-        """
         self._node, self._report = node, report
         self._clients: dict[str, Any] = {}
         self._waiting: list[tuple[float, str, Any]] = []
 
     def add(self, name: str, kind: Any) -> None:
-        """Use a service.
-
-        Args:
-            name: of the service.
-            kind: its type.
-        """
+        """Use a service."""
         self._clients[name] = self._node.create_client(kind, name)
 
     def ready(self, name: str) -> bool:
@@ -149,13 +147,7 @@ class Requests:
     def call(
         self, name: str, request: Any, done: Callable[[], None] = lambda: None
     ) -> None:
-        """Ask; the answer is looked at by :meth:`look`'s thread when it comes.
-
-        Args:
-            name: of the service.
-            request: what to ask.
-            done: called when the answer is that it was done.
-        """
+        """Ask; ``done`` is called when the answer is that it was done."""
         if not self.ready(name):
             self._report(f"nobody offers '{name}'")
             return

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+REPEAT = 0.5
+"""Wall time within which a state that comes again is not answered again [s]."""
 DEPTH = 32
 """Stamps that may be incomplete at once."""
 
@@ -16,20 +18,15 @@ class StampSynchronizer:
     One topic leads: where its stamps go back, the time begins anew. Nothing is said of
     the order in which the topics come, nor that all of them come.
 
+    Args:
+        depth: stamps that are kept incomplete; the oldest comers go first.
+
     Attributes:
         newest: stamp of the last message of the leading topic [ns]; None before it.
-        beginnings: how often time began.
         dropped: stamps that were given up incomplete.
     """
 
     def __init__(self, lead: str, others: Sequence[str], depth: int = DEPTH) -> None:
-        """Wait for all of them.
-
-        Args:
-            lead: the topic that leads.
-            others: the other topics.
-            depth: stamps that are kept incomplete; the oldest comers go first.
-        """
         self._lead, self._topics = lead, {lead, *others}
         self._depth = depth
         self._incomplete: dict[int, dict[str, Any]] = {}
@@ -37,15 +34,9 @@ class StampSynchronizer:
         self.beginnings = self.dropped = 0
 
     def put(self, topic: str, stamp: int, value: Any) -> dict[str, Any] | None:
-        """Take a message.
+        """Take what a message says of its time [ns].
 
-        Args:
-            topic: it came on.
-            stamp: its time [ns].
-            value: what it says.
-
-        Returns:
-            What all topics say of this time, once all have; else None.
+        What all topics say of this time is returned once all have; else None.
         """
         if topic == self._lead:
             if self.newest is None or stamp < self.newest:

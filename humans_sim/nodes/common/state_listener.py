@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ class StateListener(ModelNode):
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Start listening."""
         super().__init__(name, **options)
         self._joints = self.model.neutral()[7:]
         self._base: np.ndarray | None = None
@@ -45,22 +43,18 @@ class StateListener(ModelNode):
         """Called after each sound JointState message, with its stamp."""
 
     def _on_joints(self, message: JointState) -> None:
-        if self._accept("joint_states", lambda: self._take_joints(message)):
-            self.on_state(message.header.stamp)
+        try:
+            self._joints = joints_of(self.model, message, self._joints)
+        except ConfigurationError as error:
+            warn_refused(self, "joint_states", error)
+            return
+        self.on_state(message.header.stamp)
 
     def _on_odometry(self, message: Odometry) -> None:
-        self._accept("odometry", lambda: self._take_base(message))
-
-    def _take_joints(self, message: JointState) -> None:
-        self._joints = joints_of(self.model, message, self._joints)
+        try:
+            self._take_base(message)
+        except ConfigurationError as error:
+            warn_refused(self, "odometry", error)
 
     def _take_base(self, message: Odometry) -> None:
         self._base = base_of(message.pose.pose)
-
-    def _accept(self, topic: str, take: Callable[[], None]) -> bool:
-        try:
-            take()
-        except ConfigurationError as error:
-            warn_refused(self, topic, error)
-            return False
-        return True

@@ -11,7 +11,7 @@ Also messages from and to joint trajectories.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -51,34 +51,6 @@ def waypoints_of(message: Any) -> list[Waypoint]:
         )
         for point in message.points
     ]
-
-
-def start_of(message: Any, now: int) -> float | None:
-    """When a JointTrajectory message starts, from now [s]; None: now.
-
-    Args:
-        message: with its stamp.
-        now: time [ns].
-    """
-    stamp = nanoseconds_of(message.header.stamp)
-    return (stamp - now) / 1e9 if stamp else None
-
-
-def tolerances_of(entries: Sequence[Any]) -> list[tuple[str, float]]:
-    """Joints and positions of JointTolerance messages."""
-    return [(entry.name, entry.position) for entry in entries]
-
-
-def check_single(goal: Any) -> None:
-    """Joints of several degrees of freedom are no part of these robots.
-
-    Raises:
-        JointTrajectoryError: the goal has some.
-    """
-    if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
-        raise JointTrajectoryError(
-            "the robot has no joints of several degrees of freedom"
-        )
 
 
 def feedback_message(
@@ -148,7 +120,6 @@ class DrivenRobot(NamedTuple):
     """The robot as goals see it.
 
     Attributes:
-        follower: leads it.
         set_points: gives its set points; raises where it follows nothing.
         actual: gives where it is.
     """
@@ -172,8 +143,6 @@ class TrajectoryGoals:
     """Serves the action and the topic ``joint_trajectory``.
 
     Args:
-        node: whose they are.
-        settings: what of them is taken.
         driven: gives the robot, or raises where there is none to lead.
         refuse: called with a topic and an error, for what is not taken.
         now: gives the time of stamps [ns].
@@ -187,7 +156,6 @@ class TrajectoryGoals:
         refuse: Callable[[str, HumansError], None],
         now: Callable[[], int],
     ) -> None:
-        """Begin to serve."""
         self._node, self._now = node, now
         self._rules, self._usual = settings.rules, settings.tolerances
         self._driven, self._refuse = driven, refuse
@@ -267,16 +235,21 @@ class TrajectoryGoals:
     def _planned(self, message: Any, request: Any) -> tuple[JointTrajectory, Any]:
         tolerances = self._usual
         if request is not None:
-            check_single(request)
+            several = request.multi_dof_trajectory
+            if several.joint_names or several.points:
+                raise JointTrajectoryError(
+                    "the robot has no joints of several degrees of freedom"
+                )
             seconds = request.goal_time_tolerance
             tolerances = self._usual.with_goal(
-                tolerances_of(request.path_tolerance),
-                tolerances_of(request.goal_tolerance),
+                [(entry.name, entry.position) for entry in request.path_tolerance],
+                [(entry.name, entry.position) for entry in request.goal_tolerance],
                 seconds.sec + seconds.nanosec / 1e9,
                 self._rules.limits,
             )
         present = self._driven().set_points()
-        start = start_of(message, self._now())
+        stamp = nanoseconds_of(message.header.stamp)
+        start = (stamp - self._now()) / 1e9 if stamp else None
         names = list(message.joint_names)
         trajectory = self._rules.plan(names, waypoints_of(message), present, start)
         return trajectory, tolerances
@@ -310,13 +283,5 @@ class TrajectoryGoals:
     def _give(self, handle: Any, verdict: Verdict, cancelled: bool) -> None:
         result = Result(error_code=int(verdict.code), error_string=verdict.reason)
 
-        def finish(_: Any) -> Any:
-            if cancelled:
-                handle.canceled()
-            elif verdict.code is GoalCode.SUCCESSFUL:
-                handle.succeed()
-            else:
-                handle.abort()
-            return result
-
-        self._server.notify_execute(handle, finish)
+        done = verdict.code is GoalCode.SUCCESSFUL and not cancelled
+        self._server.finish(handle, result, done, cancelled)

@@ -19,12 +19,7 @@ from humans_sim.nodes.common.parameters import Parameters
 
 @dataclass(frozen=True)
 class TrajectorySettings:
-    """Trajectories that are taken, and how well they must be followed.
-
-    Attributes:
-        rules: of trajectories.
-        tolerances: of those that ask for none.
-    """
+    """Trajectories that are taken, and tolerances of those that ask for none."""
 
     rules: TrajectoryRules
     tolerances: Tolerances
@@ -33,15 +28,7 @@ class TrajectorySettings:
     def declare(
         cls, given: Parameters, limits: Mapping[str, JointLimits]
     ) -> TrajectorySettings:
-        """Declare the parameters and read them.
-
-        Args:
-            given: declares them.
-            limits: of every joint, by name.
-
-        Raises:
-            ParameterError: a value cannot be used.
-        """
+        """Declare the parameters and read them."""
         rules = TrajectoryRules(
             limits,
             given.flag("allow_partial_joints_goal", False, "joints may be left out"),

@@ -1,84 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the joints, as the node ``dynamics`` takes them.
-
-Also its diagnostics (REP-107).
-"""
+"""Commands of the joints, as the node ``dynamics`` takes them."""
 
 from __future__ import annotations
 
-import time
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.models import Model
 from humans_sim.nodes.common.command_checks import CommandStamps, LateStampError
 from humans_sim.nodes.common.conversions import joint_values, nanoseconds_of
-from humans_sim.nodes.common.diagnostics import StatusTopic
-
-
-class RunDiagnostics:
-    """Counts what goes wrong and reports it.
-
-    Attributes:
-        periods: sampling periods integrated.
-        held: periods for which the last command was held.
-        late: commands that came after their time.
-        refused: commands that were not applied, the late ones included.
-    """
-
-    def __init__(self, node: Node, model: str, period: float) -> None:
-        """Publish for a node.
-
-        Args:
-            node: it simulates.
-            model: name of what it simulates.
-            period: sampling period [s].
-        """
-        self._period = period
-        self._status = StatusTopic(node, "simulation", model)
-        self.periods = self.held = self.late = self.refused = 0
-        self._refusal = ""
-        self._reported_at = time.monotonic()
-        self._reported_periods = self._reported_troubles = 0
-
-    @property
-    def advanced(self) -> bool:
-        """Whether anything was integrated since the last message."""
-        return self.periods > self._reported_periods
-
-    def refuse(self, reason: str) -> None:
-        """Count a command that is not applied."""
-        self.refused += 1
-        self._refusal = reason
-
-    def publish(self, state: str, failure: str, simulation_time: float) -> None:
-        """Report how it is.
-
-        Args:
-            state: one word or two.
-            failure: why the run ended, empty while it runs.
-            simulation_time: [s].
-        """
-        now, troubles = time.monotonic(), self.held + self.refused
-        simulated = (self.periods - self._reported_periods) * self._period
-        worse = troubles > self._reported_troubles
-        values = {
-            "simulation_time [s]": f"{simulation_time:.9g}",
-            "real_time_factor": f"{simulated / max(now - self._reported_at, 1e-9):.3g}",
-            "held_commands": str(self.held),
-            "late_commands": str(self.late),
-            "refused_commands": str(self.refused),
-            "last_refusal": self._refusal,
-        }
-        warning = "commands were held or refused" if worse else ""
-        self._status.publish(state, failure, warning, values)
-        self._reported_at, self._reported_periods = now, self.periods
-        self._reported_troubles = troubles
-
 
 _COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "position")}
 """Topic of the commands and field of the message, without servos and with them."""
@@ -88,23 +22,20 @@ class CommandInbox:
     """Commands for the published state and before.
 
     Args:
-        model: what is commanded.
         servos: whether commands are positions, not torques.
         lockstep: whether each state has a command of its own.
-        diagnostics: count what is late.
+        counts: of the diagnostics, for commands that are late.
 
     Attributes:
-        topic: of the commands.
         last: the command that is held where none comes.
         heard: whether a message has come since the run began.
     """
 
     def __init__(
-        self, model: Model, servos: bool, lockstep: bool, diagnostics: RunDiagnostics
+        self, model: Model, servos: bool, lockstep: bool, counts: Counter[str]
     ) -> None:
-        """Nothing is commanded yet."""
         self._model, self._servos, self._lockstep = model, servos, lockstep
-        self._diagnostics = diagnostics
+        self._counts = counts
         self._stamps = CommandStamps(zero_is_now=not lockstep)
         self.topic, self._field = _COMMANDS[servos]
         self.begin(np.zeros(len(model.joint_names)))
@@ -127,11 +58,7 @@ class CommandInbox:
         self._waiting = None
 
     def take(self, message: JointState, now: int) -> None:
-        """Take a message.
-
-        Args:
-            message: with positions or torques by name.
-            now: stamp of the published state [ns].
+        """Take a message of positions or torques for the published state [ns].
 
         Raises:
             ConfigurationError: it is malformed, or not for the published state.
@@ -160,7 +87,7 @@ class CommandInbox:
         try:
             self._stamps.check(stamp, now)
         except LateStampError:
-            self._diagnostics.late += 1
+            self._counts["late_commands"] += 1
             raise
         if self._lockstep and self._waiting is not None:
             raise ConfigurationError(f"a second one is stamped {stamp * 1e-9:.9f} s")

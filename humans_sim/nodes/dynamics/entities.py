@@ -65,18 +65,11 @@ class BoxBounds:
 
 
 class Entities:
-    """The entities of a system; poses are those of base_link and of centres of mass.
-
-    Args:
-        model: the robot or the person.
-        system: what is simulated.
-        ground: what does not move.
-    """
+    """The entities of a system; poses are those of base_link and of centres of mass."""
 
     def __init__(
         self, model: Model, system: ModelSystem | SceneSystem, ground: Ground
     ) -> None:
-        """Give all of them a name of their own."""
         self._model = model
         self._bodies = system.bodies if isinstance(system, SceneSystem) else ()
         self._numbers = {body.name: k for k, body in enumerate(self._bodies)}
@@ -143,15 +136,8 @@ class Entities:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A state in which an entity is elsewhere, or moves otherwise.
 
-        Args:
-            name: of the entity.
-            q: configuration.
-            v: velocity.
-            pose: place and quaternion in the world (7,); None: where it is.
-            velocity: linear and angular in the world (6,); None: as it moves.
-
-        Raises:
-            ConfigurationError: the entity cannot move.
+        Pose (7,) and velocity (6,) are in the world; None: as it is. What cannot move
+        is refused.
         """
         if name in self._solids:
             raise ConfigurationError(f"{name} is part of the ground and stays there")

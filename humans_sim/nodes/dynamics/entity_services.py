@@ -40,7 +40,7 @@ from humans_sim.core.posix_expression import PosixExpression
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import (
     base_of,
-    set_rotation,
+    set_pose,
     set_vector,
     time_of,
     vector_of,
@@ -85,14 +85,9 @@ class _RefusedError(HumansError):
 
 
 class EntityServices:
-    """Serves names, states and sizes of entities; spawns and deletes them.
-
-    Args:
-        node: whose run it is.
-    """
+    """Serves names, states and sizes of entities; spawns and deletes them."""
 
     def __init__(self, node: Dynamics) -> None:
-        """Begin to serve."""
         self._node = node
         self._serve(GetEntities, "get_entities", self._get_entities)
         self._serve(GetEntitiesStates, "get_entities_states", self._get_states)
@@ -226,7 +221,7 @@ class EntityServices:
         state = EntityState()
         state.header.stamp = time_of(node.stamp)
         state.header.frame_id = node.settings.world
-        _set_pose(state.pose, entities.pose(name, q))
+        set_pose(state.pose, pin.SE3ToXYZQUAT(entities.pose(name, q)))
         velocity = entities.velocity(name, q, v)
         set_vector(state.twist.linear, velocity[:3])
         set_vector(state.twist.angular, velocity[3:])
@@ -251,22 +246,18 @@ class EntityServices:
         if getattr(request, "set_pose", True):
             pose = self._pose_of(state.header, state.pose, _INVALID_POSE)
         if getattr(request, "set_twist", True):
-            velocity = self._velocity_of(state)
+            velocity, frame = velocity_of(state.twist), state.header.frame_id
+            world = self._node.settings.world
+            # Rest is rest in any frame.
+            if velocity.any() and frame not in ("", world):
+                raise ConfigurationError(
+                    f"velocities are taken in {world}, not in '{frame[:80]}'"
+                )
         q, v = entities.placed(request.entity, run.q, run.v, pose, velocity)
         try:
             self._node.place(q, v)
         except ConfigurationError as error:
             raise _RefusedError(_INVALID_POSE, str(error)) from error
-
-    def _velocity_of(self, state: EntityState) -> np.ndarray:
-        """Linear and angular velocity in the world (6,); rest is rest in any frame."""
-        velocity, frame = velocity_of(state.twist), state.header.frame_id
-        if velocity.any() and frame not in ("", self._node.settings.world):
-            raise ConfigurationError(
-                f"velocities are taken in {self._node.settings.world}, not in "
-                f"'{frame[:80]}'"
-            )
-        return velocity
 
     def _pose_of(self, header: Any, given: Pose, code: int) -> np.ndarray:
         """Place and quaternion in the world of a pose in the frame of an entity."""
@@ -371,9 +362,3 @@ class EntityServices:
 def _vector(values: np.ndarray) -> Vector3:
     x, y, z = values.tolist()
     return Vector3(x=x, y=y, z=z)
-
-
-def _set_pose(message: Pose, pose: pin.SE3) -> None:
-    values = pin.SE3ToXYZQUAT(pose)
-    set_vector(message.position, values[:3])
-    set_rotation(message.orientation, values[3:])

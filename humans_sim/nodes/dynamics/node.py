@@ -25,12 +25,10 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 from humans_msgs.msg import SimulationEvent
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError, HumansError
@@ -40,11 +38,11 @@ from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.nodes.common.diagnostics import warn_refused
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import Alarm, ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
-from humans_sim.nodes.dynamics.commands import CommandInbox, RunDiagnostics
+from humans_sim.nodes.dynamics.commands import CommandInbox
 from humans_sim.nodes.dynamics.own_services import OwnServices, Recording, WaitingPushes
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
 from humans_sim.nodes.dynamics.topics import (
@@ -56,6 +54,9 @@ from humans_sim.nodes.dynamics.topics import (
 )
 from humans_sim.results.records import FAILURE, RESET, Event
 from humans_sim.soft.ground.deformable_ground import DeformableGround
+
+if TYPE_CHECKING:
+    from humans_sim.nodes.dynamics.trajectories import SimulatedTrajectories
 
 
 def make_standard_services(node: Dynamics) -> None:
@@ -72,23 +73,13 @@ def make_standard_services(node: Dynamics) -> None:
     SimulationServices(node, EntityServices(node).remove_spawned)
 
 
-class Trajectories(Protocol):
-    """Lead the servos along trajectories."""
-
-    def tick(self) -> None:
-        """Command what is due at the published state, and look how it goes."""
-
-    def abort(self, reason: str) -> None:
-        """Follow nothing."""
-
-
 def make_trajectories(
     node: Dynamics,
     commands: CommandInbox,
     settings: TrajectorySettings,
     refuse: Callable[[str, HumansError], None],
     wake: Callable[[], None],
-) -> Trajectories | None:
+) -> SimulatedTrajectories | None:
     """Serve ``follow_joint_trajectory``; None, and a warning: without control_msgs."""
     try:
         from humans_sim.nodes.dynamics.trajectories import SimulatedTrajectories
@@ -98,26 +89,31 @@ def make_trajectories(
     return SimulatedTrajectories(node, commands, settings, refuse, wake)
 
 
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
+_REFUSED = "refused_commands"
 _FAILED = "the run has failed, reset it"
 StepsTold = Callable[[int, str], None]
 """Called after each step with those that are left; at the end with what went wrong."""
 
 
 class Dynamics(ModelNode):
-    """Integrates a model from sampling time to sampling time."""
+    """Integrates a model from sampling time to sampling time.
+
+    Attributes:
+        settings: how the run is made.
+        run: where it is.
+        system: what moves.
+        paused: whether time stands still between steps.
+    """
 
     def __init__(self, name: str = "dynamics", **options: Any) -> None:
-        """Declare everything, and begin at the start posture."""
         super().__init__(name, **options)
         parameters = Parameters(self)
-        self._settings = DynamicsSettings.declare(parameters, self.model)
-        if problem := self._settings.servo_problem(self.model):
+        self.settings = DynamicsSettings.declare(parameters, self.model)
+        if problem := self.settings.servo_problem(self.model):
             self.get_logger().warning(problem)
-        self._pace = self._settings.pace(
+        self._pace = self.settings.pace(
             parameters.changeable_number(
                 "real_time_factor",
                 1.0,
@@ -126,37 +122,37 @@ class Dynamics(ModelNode):
                 low=0.0,
             )
         )
-        self._period, self._lockstep = self._settings.period, self._settings.lockstep
-        self._paused = self._settings.paused
-        self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
+        self._period, self._lockstep = self.settings.period, self.settings.lockstep
+        self.paused = self.settings.paused
+        self._diagnostics = Diagnostics(self, "simulation", self.model.name)
+        self._reported_at, counts = time.monotonic(), self._diagnostics.counts
         self._commands = CommandInbox(
-            self.model, self._settings.servos, self._lockstep, self._diagnostics
+            self.model, self.settings.servos, self._lockstep, counts
         )
-        self._trajectories: Trajectories | None = None
+        self._trajectories: SimulatedTrajectories | None = None
         self._told: StepsTold | None = None
-        scene = self._settings.scene
-        self._pushes = WaitingPushes(self.model, self._settings.world)
+        scene = self.settings.scene
+        self._pushes = WaitingPushes(self.model, self.settings.world)
         if scene is not None:
             self._pushes.set_bodies([body.name for body in scene.bodies])
         self._recording = Recording(
-            self._settings.record, self._settings.record_samples, self.get_logger()
+            self.settings.record, self.settings.record_samples, self.get_logger()
         )
         # First a trial: it may have to compile, and services should answer at once.
-        start = self._settings.start(self.model)
-        self._settings.begin(self.model, *start)[1].advance(self._period)
+        start = self.settings.start(self.model)
+        self.settings.begin(self.model, *start)[1].advance(self._period)
         self._begin(*start)
-        used = dissipation_text(scene_record(self._run.system))
+        used = dissipation_text(scene_record(self.run.system))
         if used:
             self.get_logger().info(used)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._alarm = Alarm(self, self._go, steady)
+        self._alarm = Alarm(self, self._go)
         self._make_topics()
-        self.create_timer(_BEAT, self._beat, clock=steady)
+        self.every(BEAT, self._beat)
         # Time runs from the first callback on: other nodes may take long to make.
-        self._starter = self.create_timer(0.0, self._start, clock=steady)
+        self._starter = self.every(0.0, self._start)
 
     def _make_topics(self) -> None:
-        settings, commands = self._settings, self._commands
+        settings, commands = self.settings, self._commands
         self.create_subscription(JointState, commands.topic, self._on_command, DEPTH)
         self._topics = DynamicsTopics(
             self, settings.world, settings.tf, settings.sensors
@@ -179,7 +175,7 @@ class Dynamics(ModelNode):
         make_standard_services(self)
 
     def _make_scene_topics(self) -> SceneTopics:
-        settings = self._settings
+        settings = self.settings
         bodies = () if settings.scene is None else settings.scene.bodies
         world, ground = settings.world, settings.ground
         return SceneTopics(self, world, settings.tf, bodies, ground)
@@ -188,23 +184,23 @@ class Dynamics(ModelNode):
 
     def _begin(self, q: np.ndarray, v: np.ndarray) -> None:
         """Begin a run at time zero; the old one is kept where that fails."""
-        self._take(*self._settings.begin(self.model, q, v))
+        self._take(*self.settings.begin(self.model, q, v))
         self._k, self._failure = 0, ""
         self._pushes.clear()
         self._record()
         self._give_up("the simulation was reset")
-        self._commands.begin(self._run.q[7 : self.model.nq].copy())
+        self._commands.begin(self.run.q[7 : self.model.nq].copy())
         self._wait_anew()
 
     def _take(self, simulation: Simulation, run: Stepper) -> None:
         """Go on with a run."""
         assert isinstance(simulation.system, ModelSystem | SceneSystem)
         soles = Soles(simulation.system)
-        sensors = self._settings.sensors
+        sensors = self.settings.sensors
         sensors.start(simulation.system)
         self._recording.begin(simulation)
         self._state = State.of(run, soles, sensors)
-        self._run, self._soles, self._system = run, soles, simulation.system
+        self.run, self._soles, self.system = run, soles, simulation.system
         self._commands.forget()
 
     def _start(self) -> None:
@@ -220,7 +216,7 @@ class Dynamics(ModelNode):
 
     @property
     def _runs(self) -> bool:
-        return not self._failure and (not self._paused or self._steps > 0)
+        return not self._failure and (not self.paused or self._steps > 0)
 
     @property
     def _waits_for_command(self) -> bool:
@@ -228,7 +224,7 @@ class Dynamics(ModelNode):
 
     def _wait_anew(self) -> None:
         self._due = time.monotonic()
-        self._deadline = self._due + self._settings.timeout
+        self._deadline = self._due + self.settings.timeout
 
     def _wait(self) -> float:
         """Wall time until the next period is due [s]."""
@@ -251,38 +247,38 @@ class Dynamics(ModelNode):
             self._hold()
         try:
             if self._commands.command is not None:
-                self._run.command(self._commands.command)
-            self._pushes.advance(self._run, (self._k + 1) * self._period)
-            self._state = State.of(self._run, self._soles, self._settings.sensors)
+                self.run.command(self._commands.command)
+            self._pushes.advance(self.run, (self._k + 1) * self._period)
+            self._state = State.of(self.run, self._soles, self.settings.sensors)
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
         self._commands.forget()
         self._k += 1
-        self._diagnostics.periods += 1
+        self._diagnostics.counts["periods"] += 1
         self._record()
         self._publish_run()
         now = time.monotonic()
         self._due = max(self._due + self._pace, now - _CATCH_UP)
-        self._deadline = now + self._settings.timeout
+        self._deadline = now + self.settings.timeout
         if self._trajectories is not None:
             self._trajectories.tick()
         if self._steps:
             self._steps -= 1
             if not self._steps:
-                self._end_steps("")
+                self.end_steps("")
             elif self._told is not None:
                 self._told(self._steps, "")
 
     def _hold(self) -> None:
-        self._diagnostics.held += 1
-        text = f"no command came in {self._settings.timeout:g} s, the last one is held"
-        event = Event(self._run.t, SimulationEvent.TIMEOUT, "", {"text": text})
+        self._diagnostics.counts["held_commands"] += 1
+        text = f"no command came in {self.settings.timeout:g} s, the last one is held"
+        event = Event(self.run.t, SimulationEvent.TIMEOUT, "", {"text": text})
         self._topics.publish_events([event])
 
     def _fail(self, error: Exception) -> None:
-        self._failure = f"at {self._run.t:.9g} s: {error}"
-        self._run.events.append(Event(self._run.t, FAILURE, "", {"text": str(error)}))
+        self._failure = f"at {self.run.t:.9g} s: {error}"
+        self.run.events.append(Event(self.run.t, FAILURE, "", {"text": str(error)}))
         self._record()
         self._publish_events()
         self.get_logger().error(f"the run failed {self._failure}")
@@ -291,12 +287,12 @@ class Dynamics(ModelNode):
 
     def _give_up(self, why: str) -> None:
         """Make no more steps, and follow no trajectory."""
-        self._end_steps(why)
+        self.end_steps(why)
         if self._trajectories is not None:
             self._trajectories.abort(why)
 
-    def _end_steps(self, problem: str) -> None:
-        """Tell who asked for steps that none is made any more."""
+    def end_steps(self, problem: str) -> None:
+        """Make no more steps, and tell who asked for them."""
         self._steps = 0
         callback, self._told = self._told, None
         if callback is not None:
@@ -308,25 +304,22 @@ class Dynamics(ModelNode):
         """Publish the events up to now and the state."""
         self._publish_events()
         sample = self._state.sample
-        effort = self._run.actuation.dynamics(*sample[:4])[0][6 : self.model.nv]
+        effort = self.run.actuation.dynamics(*sample[:4])[0][6 : self.model.nv]
         self._topics.publish(self.stamp, self._state, self._soles, effort)
         if self._scene_topics is not None:
-            self._scene_topics.publish(self.stamp, self._body_poses(sample.q))
+            system, poses = self.system, []
+            if isinstance(system, SceneSystem):
+                poses = [system.pose(sample.q, body.name) for body in system.bodies]
+            self._scene_topics.publish(self.stamp, poses)
         if self._ground_topics is not None:
             self._ground_topics.publish(self.stamp)
 
-    def _body_poses(self, q: np.ndarray) -> list[pin.SE3]:
-        system = self._system
-        if not isinstance(system, SceneSystem):
-            return []
-        return [system.pose(q, body.name) for body in system.bodies]
-
     def _publish_events(self) -> None:
-        self._topics.publish_events(self._run.events)
-        self._run.events.clear()
+        self._topics.publish_events(self.run.events)
+        self.run.events.clear()
 
     def _record(self) -> None:
-        self._recording.keep(self._state.sample, self._run.events)
+        self._recording.keep(self._state.sample, self.run.events)
 
     def close(self) -> None:
         """Write the run."""
@@ -334,7 +327,7 @@ class Dynamics(ModelNode):
 
     def _beat(self) -> None:
         """Each second: diagnostics, and the first state again for who came late."""
-        heard = self._commands.heard or self._diagnostics.advanced
+        heard = self._commands.heard or self._diagnostics.new("periods")
         if not heard and not self._failure:
             self._publish_run()
         self._diagnose()
@@ -343,11 +336,22 @@ class Dynamics(ModelNode):
         state = "running"
         if self._failure:
             state = "failed"
-        elif self._paused:
+        elif self.paused:
             state = "paused"
         elif self._waits_for_command:
             state = "waiting for a command"
-        self._diagnostics.publish(state, self._failure, self._k * self._period)
+        diagnostics, now = self._diagnostics, time.monotonic()
+        simulated = diagnostics.new("periods") * self._period
+        spent = max(now - self._reported_at, 1e-9)
+        values = {
+            "simulation_time [s]": f"{self._k * self._period:.9g}",
+            "real_time_factor": f"{simulated / spent:.3g}",
+            **diagnostics.refusals("held_commands", "late_commands", _REFUSED),
+        }
+        worse = diagnostics.new("held_commands", _REFUSED)
+        warning = "commands were held or refused" if worse else ""
+        diagnostics.publish(state, self._failure, warning, values)
+        self._reported_at = now
 
     # -- commands --------------------------------------------------------------------
 
@@ -362,35 +366,14 @@ class Dynamics(ModelNode):
         self._go()
 
     def _refuse(self, topic: str, error: HumansError) -> None:
-        self._diagnostics.refuse(str(error))
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error, _REFUSED)
 
     # -- what services ask for -------------------------------------------------------
-
-    @property
-    def settings(self) -> DynamicsSettings:
-        """How the run is made."""
-        return self._settings
-
-    @property
-    def run(self) -> Stepper:
-        """The run, where it is."""
-        return self._run
-
-    @property
-    def system(self) -> ModelSystem | SceneSystem:
-        """The system that moves."""
-        return self._system
 
     @property
     def failure(self) -> str:
         """Why the run cannot go on; empty: it can."""
         return self._failure and _FAILED
-
-    @property
-    def paused(self) -> bool:
-        """Whether time stands still between steps."""
-        return self._paused
 
     def restart(self, q: np.ndarray, v: np.ndarray) -> None:
         """Begin at time zero; the old run stands where that fails."""
@@ -401,9 +384,9 @@ class Dynamics(ModelNode):
 
     def place(self, q: np.ndarray, v: np.ndarray) -> None:
         """Go on from another state; the old one stands where that fails."""
-        self._run.set_state(self._run.t, q, v)
-        self._settings.sensors.start(self._system)
-        self._state = State.of(self._run, self._soles, self._settings.sensors)
+        self.run.set_state(self.run.t, q, v)
+        self.settings.sensors.start(self.system)
+        self._state = State.of(self.run, self._soles, self.settings.sensors)
         self._commands.forget()
         self._record()
         self._publish_run()
@@ -413,19 +396,13 @@ class Dynamics(ModelNode):
     def change_scene(
         self, settings: DynamicsSettings, q: np.ndarray, v: np.ndarray
     ) -> None:
-        """Go on with other bodies; the old ones stand where that fails.
-
-        Args:
-            settings: with the bodies.
-            q: configuration of all of them.
-            v: velocity.
-        """
+        """Go on with other bodies; the old ones stand where that fails."""
         simulation = settings.simulation(self.model)
-        run = simulation.start(q, v, self._run.t)
+        run = simulation.start(q, v, self.run.t)
         if self._commands.heard:
             run.command(self._commands.last)
         self._take(simulation, run)
-        self._settings = settings
+        self.settings = settings
         bodies = () if settings.scene is None else settings.scene.bodies
         self._pushes.set_bodies([body.name for body in bodies])
         if self._scene_topics is None:
@@ -438,20 +415,16 @@ class Dynamics(ModelNode):
 
     def let_run(self, runs: bool) -> None:
         """Pause, or let time pass."""
-        self._paused = not runs
-        self._end_steps("the simulation was let run" if runs else "it was paused")
+        self.paused = not runs
+        self.end_steps("the simulation was let run" if runs else "it was paused")
         self._wait_anew()
         self._go()
 
     def make_steps(self, count: int, told: StepsTold) -> None:
-        """Integrate some periods while paused.
-
-        Raises:
-            ConfigurationError: the run has failed, is not paused, or makes steps.
-        """
+        """Integrate some periods while paused."""
         if self._failure:
             raise ConfigurationError(_FAILED)
-        if not self._paused:
+        if not self.paused:
             raise ConfigurationError("the simulation is not paused")
         if count < 1:
             raise ConfigurationError("steps must be at least 1")
@@ -463,12 +436,8 @@ class Dynamics(ModelNode):
         self._wait_anew()
         self._go()
 
-    def break_steps(self, why: str) -> None:
-        """Make no more steps."""
-        self._end_steps(why)
-
     def _on_factor(self, factor: float) -> None:
         """Another speed, from now on."""
-        self._pace = self._settings.pace(factor)
+        self._pace = self.settings.pace(factor)
         self._due = min(self._due, time.monotonic() + self._pace)
         self._go()

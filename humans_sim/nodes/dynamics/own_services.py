@@ -52,12 +52,10 @@ class WaitingPushes:
     """Takes requests of the service ``push``, and applies them on the way.
 
     Args:
-        model: what is pushed.
         world: name of the frame of the ground truth.
     """
 
     def __init__(self, model: Model, world: str) -> None:
-        """Nothing waits."""
         self._model, self._world = model, world
         self._bodies: frozenset[str] = frozenset()
         self._waiting: list[_Push] = []
@@ -73,15 +71,10 @@ class WaitingPushes:
         self._waiting.clear()
 
     def add(self, request: Any, now: int, q: np.ndarray) -> int:
-        """Keep a request until its time.
+        """Keep a request until its time; when it begins [ns].
 
-        Args:
-            request: of the service.
-            now: simulation time [ns].
-            q: a configuration; that of the model comes first.
-
-        Returns:
-            Time at which it begins [ns].
+        Now is the simulation time [ns]. The configuration of the model comes first in
+        ``q``.
 
         Raises:
             ParameterError: it lies in the past, or has a wrong number or name.
@@ -127,15 +120,9 @@ class WaitingPushes:
 
 
 class OwnServices:
-    """``reset`` to a posture or a state with joint angles, and ``push``.
-
-    Args:
-        node: whose run it is.
-        pushes: that wait for their time.
-    """
+    """``reset`` to a posture or a state with joint angles, and ``push``."""
 
     def __init__(self, node: Dynamics, pushes: WaitingPushes) -> None:
-        """Begin to serve."""
         self._node, self._pushes = node, pushes
         node.create_service(Reset, "reset", self._on_reset)
         node.create_service(Push, "push", self._on_push)
@@ -184,11 +171,9 @@ class Recording:
     Args:
         path: file that a run is written to; None: nothing is recorded.
         samples: how many of the newest are kept.
-        logger: of the node.
     """
 
     def __init__(self, path: Path | None, samples: int, logger: Any) -> None:
-        """Nothing is recorded yet."""
         self._recorder = None if path is None else RunRecorder(path, samples)
         self._logger = logger
 

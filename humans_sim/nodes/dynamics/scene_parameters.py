@@ -30,9 +30,6 @@ def declare_solids(given: Any) -> tuple[Box | HalfSpace, ...]:
     ``solids: [step]`` declares ``solid.step.box`` (edge lengths) and ``.half_space``
     (normal out of it), of which one is given; ``.centre`` (of a half-space: a point of
     its plane), ``.turn`` of a box and ``.friction``.
-
-    Raises:
-        ParameterError: a solid has no shape or both, or one that cannot be.
     """
     names = given.texts("solids", "names of solids beside the floor")
     if len(set(names)) != len(names):
@@ -80,9 +77,6 @@ def declare_limits(given: Any, model: Model) -> bool | dict[str, tuple[float, fl
     """Whether joints stop at their limits, or other limits for some.
 
     ``limits.<joint>`` is declared for each joint of the model.
-
-    Raises:
-        ParameterError: a lower limit above its upper one.
     """
     changed: dict[str, tuple[float, float]] = {}
     for joint in model.joint_names:
@@ -116,15 +110,7 @@ _LAW = {
 
 
 def declare_soft_ground(given: Any, ground: Ground) -> Ground:
-    """A scene whose floor gives way, where the parameters say so.
-
-    Args:
-        given: what declares parameters.
-        ground: the scene without it; of a scenario it may have one already.
-
-    Raises:
-        ParameterError: numbers that cannot be, or two grounds.
-    """
+    """A scene whose floor gives way, where the parameters say so; else as it is."""
     text = "a floor that gives way: a preset, or 'own' by numbers; empty: none"
     law = given.choice("soft_ground.law", "", text, ("", OWN, *PRESETS))
     defaults = ScreenLaw(ground_viscosity=10.0)
@@ -171,15 +157,7 @@ _TOLERANCES = {
 
 
 def declare_integration(given: Any, time_step: float) -> dict[str, Any]:
-    """Options of a simulation.
-
-    Args:
-        given: declares parameters.
-        time_step: where none is given [s].
-
-    Raises:
-        ParameterError: a value cannot be used.
-    """
+    """Options of a simulation; the time step is for where none is given [s]."""
     number, choice = given.number, given.choice
     options = {
         "method": choice("method", "event_driven", "how to simulate", [*METHODS]),

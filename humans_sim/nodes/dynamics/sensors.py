@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -41,30 +41,11 @@ _TEXTS = {
 }
 
 
-class Declared(Protocol):
-    """The declaration of a node's parameters; see the nodes' ``Parameters``."""
-
-    def number(self, name: str, default: float, description: str, low: float) -> float:
-        """A number from ``low`` on."""
-
-    def count(self, name: str, default: int, description: str) -> int:
-        """A whole number."""
-
-    def text(self, name: str, default: str, description: str) -> str:
-        """A text."""
-
-    def flag(self, name: str, default: bool, description: str) -> bool:
-        """True or false."""
-
-
 class Readings(NamedTuple):
     """Readings of the sensors at one state.
 
     Attributes:
-        imu: of the inertial unit.
         attitude: of its frame, quaternion (x, y, z, w); without error.
-        joints: of the encoders.
-        feet: of each sole.
     """
 
     imu: ImuReading
@@ -77,14 +58,7 @@ class NodeSensors:
     """An inertial unit, encoders and feet, read at each state.
 
     Args:
-        imu: the unit.
-        encoders: of all joints.
         feet: one for each sole of the model, in its order.
-
-    Attributes:
-        imu: the same.
-        encoders: the same.
-        feet: the same.
     """
 
     _model: Model
@@ -92,21 +66,11 @@ class NodeSensors:
     def __init__(
         self, imu: Imu, encoders: JointEncoders, feet: Sequence[FootSensor]
     ) -> None:
-        """Not attached yet."""
         self.imu, self.encoders, self.feet = imu, encoders, tuple(feet)
 
     @classmethod
     def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
-        """Sensors by the parameters of a node.
-
-        Args:
-            given: a :class:`Declared`.
-            model: whose soles have sensors.
-            period: between states [s].
-
-        Raises:
-            ParameterError: a number has no meaning.
-        """
+        """Sensors by the parameters of a node; states are a period apart [s]."""
         seed = given.count("sensor_seed", 0, "of the errors of sensors")
         imu = Imu(
             given.text("imu.frame", BASE_LINK, "frame that carries the unit"),
@@ -136,26 +100,14 @@ class NodeSensors:
         return cls(imu, encoders, feet)
 
     def start(self, system: ModelSystem | SceneSystem) -> None:
-        """A run of a system begins.
-
-        Args:
-            system: of a model, alone or among free bodies.
-
-        Raises:
-            ParameterError: the model has no frame for the unit.
-        """
+        """A run of a system begins: of a model, alone or among free bodies."""
         self._model = measured_model(system)
         for sensor in (self.imu, self.encoders, *self.feet):
             sensor.attach(system)
             sensor.start()
 
     def read(self, run: Stepper, loads: Sequence[SoleLoad]) -> Readings:
-        """Measure.
-
-        Args:
-            run: at the state.
-            loads: on the soles there.
-        """
+        """Measure."""
         state = run.control_state()
         return Readings(
             self.imu.measure(run.t, state),
@@ -187,7 +139,7 @@ class NodeSensors:
         )
 
 
-def _errors(given: Declared, prefix: str, unit: str) -> SignalErrors:
+def _errors(given: Any, prefix: str, unit: str) -> SignalErrors:
     numbers = {
         field.name: given.number(
             f"{prefix}.{field.name}", 0.0, _TEXTS[field.name].format(unit), 0.0

@@ -47,32 +47,16 @@ TORQUE, SERVO = "torque", "servo"
 
 @dataclass(frozen=True)
 class DynamicsSettings:
-    """Settings from the parameters.
+    """Settings from the parameters, described where they are declared.
 
     Attributes:
-        lockstep: whether each period waits for its command.
-        period: between states [s].
         timeout: wall time to wait for a command [s], infinite for ever.
-        paused: whether it begins paused.
         servos: whether commands are positions for servos, not torques.
-        world: frame of the ground truth.
-        tf: whether the transform from world to base_link is published.
-        posture: at the start.
-        height: above standing at the start [m].
         slope: of the floor [rad].
-        ground: the scene.
-        servo: numbers of the servos.
-        armature: inertia of drives on every joint, without servos [kg m^2].
-        unlocked: joints that move, although all are locked.
-        walking: file of the walk whose posture is ``walk``; None: the model's own.
-        scene: what stands around the robot, of a file; None: the parameters alone.
+        servo: numbers of the servos that are not the robot's own.
         shows_scene: whether there is more than a floor.
         touching: what of the robot touches, as options of a simulation.
-        ground_period: between messages of a ground that gives way [s].
-        sensors: what is published of an inertial unit and of the feet.
         trajectories: what of them servos follow; None: none are served.
-        record: file that a run is written to, None for none.
-        record_samples: how many of its newest samples are kept.
         options: further options of the simulation.
     """
 
@@ -107,9 +91,6 @@ class DynamicsSettings:
 
         Servos, friction, time step and body radius are those of the robot's file in
         ``config/robots`` unless given; with torques the feet alone touch.
-
-        Raises:
-            ParameterError: a value cannot be used.
         """
         number, choice = given.number, given.choice
         robot = RobotSetup.of_model(model)
@@ -323,10 +304,7 @@ class DynamicsSettings:
     ) -> tuple[Simulation, Stepper]:
         """A new simulation, and its stepper at a state of the robot.
 
-        Args:
-            model: the model.
-            q: configuration of the robot; free bodies are where the scene has them.
-            v: its velocity.
+        Free bodies are where the scene has them.
         """
         simulation = self.simulation(model)
         if isinstance(simulation.system, SceneSystem):
@@ -349,12 +327,7 @@ class DynamicsSettings:
         return (*(name for name in locked if name == BASE), *joints)
 
     def start(self, model: Model, posture: str = "") -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity at the start.
-
-        Args:
-            model: the model.
-            posture: name of a posture; that of the parameters unless given.
-        """
+        """Configuration and velocity at the start, in a posture or the usual one."""
         name = posture or self.posture
         q = start_posture(model, name, self.walking, self.slope, self.height)
         return q, np.zeros(model.nv)

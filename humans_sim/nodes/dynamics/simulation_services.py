@@ -13,7 +13,6 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rclpy.clock import Clock, ClockType
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import Result, SimulationState, SimulatorFeatures
 from simulation_interfaces.srv import (
@@ -87,12 +86,10 @@ class SimulationServices:
     """Serves state, reset and steps of a run.
 
     Args:
-        node: whose run it is.
         remove_spawned: takes spawned bodies out of the scene.
     """
 
     def __init__(self, node: Dynamics, remove_spawned: Callable[[], None]) -> None:
-        """Begin to serve."""
         self._node, self._remove_spawned = node, remove_spawned
         self._stopped = False
         serve = node.create_service
@@ -105,8 +102,7 @@ class SimulationServices:
             node, SimulateSteps, "simulate_steps", self._on_goal
         )
         self._goal: Any = None
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(_LOOK, self._look, clock=self._steady)
+        node.every(_LOOK, self._look)
 
     @property
     def _state(self) -> int:
@@ -147,7 +143,7 @@ class SimulationServices:
         if wanted == self._state:
             return answer.ALREADY_IN_TARGET_STATE, "it is in this state already"
         if wanted == SimulationState.STATE_QUITTING:
-            self._node.create_timer(_SOON, _end_process, clock=self._steady)
+            self._node.every(_SOON, _end_process)
         elif wanted == SimulationState.STATE_STOPPED:
             played = not self._node.paused
             self._node.let_run(False)
@@ -237,22 +233,13 @@ class SimulationServices:
         if self._goal is handle:
             self._goal = None
         code = Result.RESULT_OPERATION_FAILED if problem else OK
-
-        def finish(_: Any) -> SimulateSteps.Result:
-            if not problem:
-                handle.succeed()
-            elif handle.is_cancel_requested:
-                handle.canceled()
-            else:
-                handle.abort()
-            return SimulateSteps.Result(result=result(code, problem))
-
-        self._server.notify_execute(handle, finish)
+        answer = SimulateSteps.Result(result=result(code, problem))
+        self._server.finish(handle, answer, not problem, handle.is_cancel_requested)
 
     def _look(self) -> None:
         """Make no more steps where the goal is cancelled."""
         if self._goal is not None and self._goal.is_cancel_requested:
-            self._node.break_steps("the goal was cancelled")
+            self._node.end_steps("the goal was cancelled")
 
 
 def _end_process() -> None:

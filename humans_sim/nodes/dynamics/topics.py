@@ -26,34 +26,35 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.solids import Box
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
     ImuData,
+    filled,
     imu,
     joint_state,
+    marker_array,
     odometry,
-    set_wrench,
     time_of,
     transform,
 )
 from humans_sim.nodes.common.model_node import ModelNode, latched
 from humans_sim.nodes.common.scene_messages import (
-    body_marker,
-    box_marker,
     depth_map,
     grid_map,
     ground_picture,
     heights_image,
-    terrain_markers,
 )
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
 from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
 from humans_sim.results.records import Event, Sample
+from humans_sim.results.ros_files import head, xyz
 from humans_sim.soft.ground.deformable_ground import DeformableGround
 from humans_sim.soft.ground.footprints import Footprints
+from humans_sim.view.run_topics import body_marker, box_marker, terrain_markers
 
 DEPTH = 100
 """Messages kept for a slow listener: a burst of events at an impact must fit."""
@@ -81,16 +82,12 @@ class DynamicsTopics:
     """Publishes states and events.
 
     Args:
-        node: whose topics they are.
-        world: frame of the ground truth.
         tf: whether the transform from world to base_link is published.
-        sensors: whose readings are published.
     """
 
     def __init__(
         self, node: ModelNode, world: str, tf: bool, sensors: NodeSensors
     ) -> None:
-        """Make the topics."""
         self._imu_frame, self._variances = sensors.imu.frame, sensors.covariances()
         self._model, self._world = node.model, world
         make = node.create_publisher
@@ -110,22 +107,22 @@ class DynamicsTopics:
     def publish(self, now: int, state: State, soles: Soles, effort: np.ndarray) -> None:
         """Publish the state of a time [ns]; joint_states come last."""
         stamp, sample, world = time_of(now), state.sample, self._world
+        names = self._model.joint_names
         self._clock.publish(Clock(clock=stamp))
         # Making a message takes longer than asking whether anybody listens.
         if self._contacts.get_subscription_count():
-            contacts = contact_states(soles, state.points, state.loads)
-            contacts.header.stamp, contacts.header.frame_id = stamp, world
-            self._contacts.publish(contacts)
+            self._contacts.publish(
+                contact_states(stamp, world, soles, state.points, state.loads)
+            )
         for topic, load, felt in zip(
             self._wrenches, state.loads, state.readings.feet, strict=True
         ):
-            wrench = WrenchStamped()
-            wrench.header.stamp, wrench.header.frame_id = stamp, load.name
-            set_wrench(wrench.wrench, felt.force, felt.torque)
-            topic.publish(wrench)
+            wrench = {"force": xyz(felt.force), "torque": xyz(felt.torque)}
+            fields = {"header": head(stamp, load.name), "wrench": wrench}
+            topic.publish(filled(WrenchStamped(), fields))
         q, v = sample.q[: self._model.nq], sample.v[: self._model.nv]
         if self._odometry.get_subscription_count():
-            self._odometry.publish(odometry(stamp, world, BASE_LINK, q, v))
+            self._odometry.publish(odometry(stamp, world, q, v))
         if self._tf is not None and self._tf.get_subscription_count():
             base = transform(stamp, world, BASE_LINK, pin.XYZQUATToSE3(q[:7]))
             self._tf.publish(TFMessage(transforms=[base]))
@@ -137,11 +134,9 @@ class DynamicsTopics:
         if self._measured.get_subscription_count():
             joints = state.readings.joints
             self._measured.publish(
-                joint_state(self._model, stamp, joints.angles, joints.speeds)
+                joint_state(stamp, names, joints.angles, joints.speeds)
             )
-        self._joint_states.publish(
-            joint_state(self._model, stamp, q[7:], v[6:], effort)
-        )
+        self._joint_states.publish(joint_state(stamp, names, q[7:], v[6:], effort))
 
     def publish_events(self, events: Iterable[Event]) -> None:
         """Publish events."""
@@ -164,16 +159,12 @@ class GroundTopics:
     """Publishes the heights of a ground.
 
     Args:
-        node: whose topics they are.
-        world: frame of the ground truth.
-        ground: what gives way.
         period: between two messages [s].
     """
 
     def __init__(
         self, node: Node, world: str, ground: DeformableGround, period: float
     ) -> None:
-        """Make the topics."""
         self._world, self._ground = world, ground
         self._period, self._next = round(1e9 * period), 0
         make = node.create_publisher
@@ -211,11 +202,7 @@ class SceneTopics:
     """Publishes free bodies as frames and markers, boxes and terrain of the ground.
 
     Args:
-        node: whose topics they are.
-        world: frame of the ground truth.
         tf: whether transforms from world to the bodies are published.
-        bodies: free ones.
-        ground: what does not move.
     """
 
     def __init__(
@@ -226,29 +213,31 @@ class SceneTopics:
         bodies: Sequence[SceneBody],
         ground: Ground,
     ) -> None:
-        """Make the topics."""
-        self._world, self._header = world, Header(frame_id=world)
+        self._world = world
         make = node.create_publisher
         self._markers = make(MarkerArray, "scene", _SCENE_DEPTH)
         self._tf = make(TFMessage, "/tf", _TF_DEPTH) if tf else None
         boxes = [
-            box_marker(self._header, k, solid) for k, solid in enumerate(ground.solids)
+            box_marker(k, solid, world)
+            for k, solid in enumerate(ground.solids)
+            if isinstance(solid, Box)
         ]
-        self._boxes = [marker for marker in boxes if marker is not None]
+        self._boxes = marker_array(boxes).markers
         self._names: list[str] = []
         self._bodies: list[Marker] = []
         self.show(bodies)
         self._terrain = make(MarkerArray, "terrain", latched())
         # Once for all: meshes are large, and stay.
-        self._terrain.publish(terrain_markers(self._header, ground))
+        self._terrain.publish(marker_array(terrain_markers(ground, world)))
 
     def show(self, bodies: Sequence[SceneBody]) -> None:
         """Publish these bodies from now on; listeners are told which are gone."""
         gone = self._bodies
         self._names = [body.name for body in bodies]
-        self._bodies = [
-            body_marker(self._header, k, body) for k, body in enumerate(bodies)
-        ]
+        self._bodies = marker_array(
+            body_marker(k, body.record() | {"name": body.name}, frame=self._world)
+            for k, body in enumerate(bodies)
+        ).markers
         for marker in gone:
             marker.action = Marker.DELETE
         if gone:

@@ -24,7 +24,6 @@ class SimulatedFollower:
     """Leads the servos of a simulation along one path at a time.
 
     Args:
-        commands: of the servos.
         now: gives the time of the published state [s].
         wake: called when there is something to follow.
     """
@@ -35,7 +34,6 @@ class SimulatedFollower:
         now: Callable[[], float],
         wake: Callable[[], None],
     ) -> None:
-        """Follow nothing."""
         self._commands, self._now, self._wake = commands, now, wake
         self._path: JointPath | None = None
         self._begun = 0.0
@@ -69,9 +67,6 @@ class SimulatedTrajectories:
     """Serves ``follow_joint_trajectory`` and ``joint_trajectory``.
 
     Args:
-        node: that simulates.
-        commands: of its servos.
-        settings: what trajectories are taken.
         refuse: called with a topic and an error, for what is not taken.
         wake: called when there is something to follow.
     """
@@ -84,7 +79,6 @@ class SimulatedTrajectories:
         refuse: Callable[[str, HumansError], None],
         wake: Callable[[], None],
     ) -> None:
-        """Begin to serve."""
         self._node, self._commands = node, commands
         self._names = node.model.joint_names
         self._follower = SimulatedFollower(commands, self._time, wake)

@@ -24,8 +24,6 @@ from typing import Any
 
 import numpy as np
 from humans_msgs.srv import PlayMotion
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -41,11 +39,17 @@ from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 from humans_sim.models import Model
 from humans_sim.nodes.common.command_checks import CommandStamps, LateStampError
-from humans_sim.nodes.common.conversions import duration_of, nanoseconds_of, time_of
-from humans_sim.nodes.common.diagnostics import StatusTopic, warn_refused
+from humans_sim.nodes.common.conversions import (
+    duration_of,
+    joint_state,
+    nanoseconds_of,
+    time_of,
+)
+from humans_sim.nodes.common.diagnostics import BEAT, REFUSED, Diagnostics
 from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
+from humans_sim.nodes.common.services import answered
 from humans_sim.nodes.common.trajectory_goals import (
     DrivenRobot,
     Present,
@@ -55,24 +59,13 @@ from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
 
 
 def command_of(message: Any) -> dict[str, float]:
-    """Angles by joint of a JointState message.
-
-    Raises:
-        JointCommandError: lists of different lengths, or a joint named twice.
-    """
+    """Angles by joint of a JointState message; refused where a joint is named twice."""
     names, angles = list(message.name), list(message.position)
     if len(names) != len(angles):
         raise JointCommandError(f"{len(names)} names and {len(angles)} positions")
     if len(set(names)) != len(names):
         raise JointCommandError("a joint is named twice")
     return dict(zip(names, angles, strict=True))
-
-
-def joint_state(stamp: Any, frame: str, angles: Mapping[str, float]) -> JointState:
-    """JointState message of angles [rad]."""
-    message = JointState(name=list(angles), position=list(angles.values()))
-    message.header.stamp, message.header.frame_id = stamp, frame
-    return message
 
 
 def requested_path(
@@ -82,15 +75,6 @@ def requested_path(
 
     A motion of the boards' memory is read and played over the line, so that the limits
     hold for it too.
-
-    Args:
-        model: of the robot.
-        robot: with its boards.
-        request: of the service.
-        folder: where files of requests are.
-
-    Raises:
-        HumansError: it cannot be played.
     """
     rate, repetitions = request.rate or 1.0, request.repetitions or 1
     motion = _motion(robot, request, folder)
@@ -119,56 +103,30 @@ _WRONG = (RobotState.LOST, RobotState.STOPPED)
 _RESTING = (RobotState.HOLDING, RobotState.LIMP)
 
 
-class BridgeDiagnostics:
+class BridgeDiagnostics(Diagnostics):
     """Counts what was refused, and reports what the robot says of itself.
 
     Attributes:
-        failure: why the node is not where it should be; empty where it is.
         note: what else went wrong last; reported once.
-        stamps: commands that were refused for their stamps.
     """
 
-    def __init__(self, node: Node, hardware: str) -> None:
-        """Publish for a node.
+    note = ""
 
-        Args:
-            node: drives the robot.
-            hardware: which robot.
-        """
-        self._status = StatusTopic(node, "robot", hardware)
-        self.failure, self.note, self.stamps = "", "", 0
-        self._refused, self._reported, self._refusal = 0, 0, ""
-
-    def refuse(self, reason: str) -> None:
-        """Count what was not taken."""
-        self._refused += 1
-        self._refusal = reason
-
-    def publish(self, stage: str, health: Health, more: dict[str, str]) -> None:
-        """Report how it is.
-
-        Args:
-            stage: of the node's life.
-            health: of the robot.
-            more: further values, by name.
-        """
+    def report(
+        self, stage: str, problem: str, health: Health, more: dict[str, str]
+    ) -> None:
+        """Report the stage of the node, its problem if there is one, and the robot."""
         state = health.state.value
-        failure, warnings = self.failure, [self.note] if self.note else []
+        failure, warnings = problem, [self.note]
         if health.state in _WRONG:
             failure = f"{state}: {health.reason}" if health.reason else state
-        elif health.state in _RESTING and health.reason:
+        elif health.state in _RESTING:
             warnings.append(health.reason)
-        if self._refused > self._reported:
-            warnings.append(f"messages were refused: {self._refusal}")
-        self._reported, self.note = self._refused, ""
+        warnings.append(self.refused())
+        self.note = ""
         values = {"stage": stage, "reason": health.reason, **more}
-        values |= _figures(health)
-        values |= {
-            "refused_messages": str(self._refused),
-            "refused_stamps": str(self.stamps),
-            "last_refusal": self._refusal,
-        }
-        self._status.publish(state, failure, "; ".join(warnings), values)
+        values |= _figures(health) | self.refusals(REFUSED, "refused_stamps")
+        self.publish(state, failure, "; ".join(filter(None, warnings)), values)
 
 
 def _figures(health: Health) -> dict[str, str]:
@@ -194,8 +152,6 @@ def _figures(health: Health) -> dict[str, str]:
 
 
 _DEPTH = 10
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
 """So many periods of reading old, a reading is no more published [-]."""
@@ -211,7 +167,6 @@ class KondoBridge(LifecycleModelNode):
     blocks = True
 
     def __init__(self, name: str = "kondo_bridge", **options: Any) -> None:
-        """Declare everything; nothing is opened yet."""
         super().__init__(name, **options)
         self._settings = BridgeSettings.declare(Parameters(self))
         self._robot: KondoRobot | None = None
@@ -224,7 +179,7 @@ class KondoBridge(LifecycleModelNode):
         )
         self._begun_at = -math.inf
         kind = "emulated " if self._settings.fake else ""
-        self._diagnostics = BridgeDiagnostics(self, f"{kind}{self.model.name}")
+        self._diagnostics = BridgeDiagnostics(self, "robot", f"{kind}{self.model.name}")
         self._make_topics()
         self._goals = TrajectoryGoals(
             self,
@@ -233,7 +188,11 @@ class KondoBridge(LifecycleModelNode):
             self._refuse,
             lambda: self.get_clock().now().nanoseconds,
         )
-        self._make_timers()
+        rate = self._settings.read_back_rate
+        if rate:
+            self.every(1.0 / rate, self._ask_servos)
+        self.every(1.0 / self._settings.publish_rate, self._tick)
+        self.every(BEAT, self._diagnose)
         if self._settings.autostart:
             self.start_by_itself()
 
@@ -254,14 +213,6 @@ class KondoBridge(LifecycleModelNode):
         self.create_service(Trigger, "energize", self._answer(self._energize))
         self.create_service(Trigger, "preview_energize", self._answer(self._preview))
         self.create_service(PlayMotion, "play_motion", self._on_play)
-
-    def _make_timers(self) -> None:
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        rate = self._settings.read_back_rate
-        if rate:
-            self.create_timer(1.0 / rate, self._ask_servos, clock=steady)
-        self.create_timer(1.0 / self._settings.publish_rate, self._tick, clock=steady)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
 
     # -- life cycle ------------------------------------------------------------------
 
@@ -389,7 +340,7 @@ class KondoBridge(LifecycleModelNode):
                     "it has no stamp, and may be from before the servos were energised"
                 )
         except ConfigurationError:
-            self._diagnostics.stamps += 1
+            self._diagnostics.counts["refused_stamps"] += 1
             raise
 
     def _on_battery(self, message: BatteryState) -> None:
@@ -399,8 +350,7 @@ class KondoBridge(LifecycleModelNode):
             robot.fault(f"the battery has {message.voltage:.1f} V, below {least:g}")
 
     def _refuse(self, topic: str, error: HumansError) -> None:
-        self._diagnostics.refuse(f"{topic}: {error}")
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error)
 
     def _driven(self) -> DrivenRobot:
         robot = self._ready()
@@ -422,14 +372,7 @@ class KondoBridge(LifecycleModelNode):
     # -- services --------------------------------------------------------------------
 
     def _answer(self, work: Callable[[], str]) -> Callable[[Any, Any], Any]:
-        def answer(_: Any, response: Any) -> Any:
-            try:
-                response.success, response.message = True, work()
-            except HumansError as error:
-                response.success, response.message = False, str(error)
-            return response
-
-        return answer
+        return lambda _, response: answered(response, work)
 
     def _home(self) -> str:
         robot = self._ready()
@@ -471,19 +414,15 @@ class KondoBridge(LifecycleModelNode):
         return f"stopped{_RESTART}, or free the servos"
 
     def _on_play(self, request: Any, response: Any) -> Any:
-        try:
-            robot = self._ready()
+        def play() -> str:
+            robot, folder = self._ready(), self._settings.folder
             seconds = self._lead(
-                lambda: requested_path(
-                    self.model, robot, request, self._settings.folder
-                ),
-                "motion",
+                lambda: requested_path(self.model, robot, request, folder), "motion"
             )
-        except HumansError as error:
-            response.success, response.message = False, str(error)
-            return response
-        response.success, response.duration = True, duration_of(seconds)
-        return response
+            response.duration = duration_of(seconds)
+            return ""
+
+        return answered(response, play)
 
     def _lead(self, make: Callable[[], JointPath], name: str) -> float:
         """Lead along a path from here on, in place of any other; its duration [s]."""
@@ -542,7 +481,8 @@ class KondoBridge(LifecycleModelNode):
             self._send(time_of(now.nanoseconds - age), read.angles)
 
     def _send(self, stamp: Any, angles: Mapping[str, float]) -> None:
-        self._states.publish(joint_state(stamp, self._settings.frame, angles))
+        frame, values = self._settings.frame, list(angles.values())
+        self._states.publish(joint_state(stamp, list(angles), values, frame=frame))
 
     def _publish_source(self, source: str) -> None:
         if source != self._source:
@@ -573,7 +513,6 @@ class KondoBridge(LifecycleModelNode):
     def _diagnose(self) -> None:
         robot = self._robot
         health = Health() if robot is None else robot.health()
-        self._diagnostics.failure = self.failure
         checked = "off" if self._settings.robot.self_collision is None else "on"
         doing = self._follower.name if self._follower is not None else ""
         more = {
@@ -584,4 +523,4 @@ class KondoBridge(LifecycleModelNode):
             "energize": "" if robot is None else self._moves(robot),
             "self_collision": checked,
         }
-        self._diagnostics.publish(self.stage, health, more)
+        self._diagnostics.report(self.stage, self.failure, health, more)

@@ -20,27 +20,16 @@ _FAULTS = tuple(choice.value for choice in OnFault)
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """Parameters of the node.
+    """Parameters of the node, described where they are declared.
 
     Attributes:
-        robot: how it is driven.
-        port: of its boards.
-        fake: emulated boards take the place of the port.
         command_timeout: no command for so long: it holds [s].
         free_timeout: it has held for so long: it is freed [s].
         pause_timeout: the driver was kept from running for so long: it stops [s].
         on_fault: what the servos do after a lost line, a pause or another fault.
         oldest_command: age of a joint_commands at most [s].
-        clock_tolerance: how far its stamp may be in the future [s].
         least_voltage: of battery_state, below it the robot stops; 0: any [V].
-        on_deactivate: hold or free.
-        on_shutdown: hold or free.
-        read_back_rate: how often the servos are asked where they are, 0: never [Hz].
-        publish_rate: of joint_states and of the set points of courses [Hz].
-        autostart: the node configures and activates itself.
-        frame: of joint_states.
-        trajectories: what of them is taken.
-        folder: where files of requests are.
+        publish_rate: of joint_states and of the set points of paths [Hz].
     """
 
     robot: RobotSettings
@@ -64,12 +53,7 @@ class BridgeSettings:
 
     @classmethod
     def declare(cls, given: Parameters) -> BridgeSettings:
-        """Declare the parameters and read them.
-
-        Raises:
-            ParameterError: a value cannot be used.
-            ModelFileError: the file of the robot is malformed.
-        """
+        """Declare the parameters and read them."""
         robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))
         if not given.flag("self_collision", True, "refuses what makes links touch"):
             robot = replace(robot, self_collision=None)

@@ -38,15 +38,7 @@ class CancelledError(HumansError):
 
 @dataclass(frozen=True)
 class Done:
-    """How far a job is.
-
-    Attributes:
-        frames: done so far.
-        total: frames of the trial.
-        number: of the last frame.
-        names: of the markers.
-        posture: of the last frame.
-    """
+    """How far a job is."""
 
     frames: int
     total: int
@@ -60,17 +52,14 @@ class FileJob:
     """A file to reconstruct.
 
     Attributes:
-        file: of markers.
         model: the person, unless ``subject`` names one.
         marker_set: where the markers are, or the name or path of a set.
         subject: path of a calibrated person; empty: none.
-        mode: static or smooth.
         start: first sample, in the file's time [s].
         end: last sample [s]; 0: to the end.
         folder: where results are written; None: nowhere.
         correspondence: file of the labels, or None; goes before ``pipeline``.
         pipeline: file of :class:`PipelineSettings`, or None: their defaults.
-        settings: of the search.
     """
 
     file: Path
@@ -130,13 +119,10 @@ class FileWorker:
     Attributes:
         done: how far it is; None before the first frame.
         result: what was found, once it is over and nothing went wrong.
-        files: what was written.
-        error: what went wrong.
         seconds: it took, once it is over.
     """
 
     def __init__(self, job: FileJob) -> None:
-        """Begin."""
         self._job = job
         self._stop = threading.Event()
         self.done: Done | None = None

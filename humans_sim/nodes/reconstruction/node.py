@@ -22,7 +22,6 @@ import pinocchio as pin
 from humans_msgs.action import Reconstruct
 from humans_msgs.msg import MarkerFrame, ReconstructionQuality
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -38,14 +37,14 @@ from humans_sim.nodes.common.conversions import (
     odometry,
     transform,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic, gone, warn_refused
+from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
 from humans_sim.nodes.common.marker_messages import (
     JointSpread,
     marker_drawings,
     markers_of,
     quality_message,
 )
-from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.model_node import ModelNode, ProcessNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.services import PatientServer
 from humans_sim.nodes.reconstruction.job import (
@@ -64,27 +63,16 @@ from humans_sim.observation.posture.result import Reconstruction as Reconstructi
 from humans_sim.observation.posture.verdict import FAILED
 
 
-class ReconstructionDiagnostics:
-    """Counts frames and what goes wrong, and reports it.
+class ReconstructionDiagnostics(Diagnostics):
+    """Counts frames and what goes wrong.
 
     Attributes:
-        frames: that were answered.
-        missed: that never came, by their numbers.
-        refused: that made no sense.
         heard_at: when the last frame came, wall time [s].
     """
 
     def __init__(self, node: Node, model: str) -> None:
-        """Publish for a node.
-
-        Args:
-            node: it reconstructs.
-            model: name of what it reconstructs.
-        """
-        self._status = StatusTopic(node, "reconstruction", model)
-        self.frames = self.missed = self.refused = 0
+        super().__init__(node, "reconstruction", model)
         self.heard_at = -np.inf
-        self._refusal, self._reported_refused = "", 0
         self._reported_at = time.monotonic()
         self._forget()
 
@@ -94,19 +82,9 @@ class ReconstructionDiagnostics:
         self._rms: list[float] = []
         self._seen = self._occluded = self._rejected = self._lost = 0
 
-    def refuse(self, reason: str) -> None:
-        """Count a message that is not taken."""
-        self.refused += 1
-        self._refusal = reason
-
     def take(self, frame: LiveFrame, seconds: float) -> None:
-        """Count a frame.
-
-        Args:
-            frame: as it was explained.
-            seconds: from its arrival to ``joint_states``, wall time.
-        """
-        self.frames += 1
+        """Count a frame; its wall time [s] is from its arrival to ``joint_states``."""
+        self.counts["frames"] += 1
         self._solved.append(frame.seconds)
         self._answered.append(seconds)
         self._rms.append(frame.rms)
@@ -115,26 +93,17 @@ class ReconstructionDiagnostics:
         self._rejected += int((frame.status == MarkerStatus.REJECTED).sum())
         self._lost += not frame.converged
 
-    def publish(self, state: str, note: str, starts: int, files: str) -> None:
+    def report(self, state: str, note: str, starts: int, files: str) -> None:
         """Report how the time since the last message was.
 
-        Args:
-            state: one word or a few.
-            note: what is not as it should be, empty where nothing is.
-            starts: how often frames began.
-            files: what the action does.
+        The note is what is not as it should be, ``files`` what the action does.
         """
         now = time.monotonic()
         count, span = len(self._solved), max(now - self._reported_at, 1e-9)
-        warning = note
-        if self.refused > self._reported_refused:
-            warning = f"messages were refused: {self._refusal}"
-        elif count and 2 * self._lost > count:
-            warning = "most frames did not converge"
+        lost = "most frames did not converge" if 2 * self._lost > count else ""
         values = {
             "rate [Hz]": f"{count / span:.4g}",
-            "frames": str(self.frames),
-            "missed_frames": str(self.missed),
+            **self.counted("frames", "missed_frames"),
             "starts": str(starts),
             "solve_time [ms]": _percentiles(self._solved),
             "answer_time [ms]": _percentiles(self._answered),
@@ -143,11 +112,10 @@ class ReconstructionDiagnostics:
             "rejected [%]": _share(self._rejected, self._seen),
             "not_converged": str(self._lost),
             "files": files,
-            "refused_messages": str(self.refused),
-            "last_refusal": self._refusal,
+            **self.refusals(),
         }
-        self._status.publish(state, "", warning, values)
-        self._reported_at, self._reported_refused = now, self.refused
+        self.publish(state, "", self.refused() or lost or note, values)
+        self._reported_at = now
         self._forget()
 
 
@@ -177,21 +145,18 @@ _PATIENCE = 1.0
 class FileGoals:
     """Serves the action; one goal at a time, in a thread beside that of the node.
 
-    Args:
-        node: whose action it is.
-        job: makes a job of a goal, or raises.
-        frame: of the residuals.
+    ``job`` makes a job of a goal, or raises.
     """
 
-    def __init__(self, node: Node, job: Callable[[Any], FileJob], frame: str) -> None:
-        """Begin to serve."""
+    def __init__(
+        self, node: ProcessNode, job: Callable[[Any], FileJob], frame: str
+    ) -> None:
         self._job, self._frame = job, frame
         self._worker: FileWorker | None = None
         self._handle: Any = None
         self._reported: Done | None = None
         self._server = PatientServer(node, Reconstruct, "reconstruct", self._on_goal)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(_LOOK, self._look, clock=steady)
+        node.every(_LOOK, self._look)
 
     @property
     def state(self) -> str:
@@ -215,7 +180,8 @@ class FileGoals:
             job = self._job(handle.request)
             job.check()
         except HumansError as error:
-            self._give(handle, Result(success=False, message=str(error)))
+            result = Result(success=False, message=str(error))
+            self._server.finish(handle, result, False, False)
             return
         self._handle, self._reported = handle, None
         self._worker = FileWorker(job)
@@ -237,17 +203,8 @@ class FileGoals:
         feedback = Reconstruct.Feedback(
             frames_done=done.frames, frames_total=done.total
         )
-        posture = done.posture
         feedback.quality = quality_message(
-            Header(frame_id=self._frame),
-            done.number,
-            done.names,
-            posture.status,
-            posture.differences,
-            posture.converged,
-            posture.iterations,
-            0.0,
-            (),
+            Header(frame_id=self._frame), done.number, done.names, done.posture
         )
         return feedback
 
@@ -262,19 +219,9 @@ class FileGoals:
             result = _result(worker.result)
             result.output_files = [str(path) for path in worker.files]
         result.duration = duration_of(worker.seconds)
-        self._give(handle, result, isinstance(worker.error, CancelledError))
-
-    def _give(self, handle: Any, result: Any, cancelled: bool = False) -> None:
-        def finish(_: Any) -> Any:
-            if result.success:
-                handle.succeed()
-            elif cancelled and handle.is_cancel_requested:
-                handle.canceled()
-            else:
-                handle.abort()
-            return result
-
-        self._server.notify_execute(handle, finish)
+        cancelled = isinstance(worker.error, CancelledError)
+        cancelled = cancelled and handle.is_cancel_requested
+        self._server.finish(handle, result, result.success, cancelled)
 
 
 def _result(reconstruction: ReconstructionResult) -> Any:
@@ -294,8 +241,6 @@ def _result(reconstruction: ReconstructionResult) -> Any:
 _DEPTH = 100
 _WAITING = 10
 """Frames that may wait: where the machine is too slow older ones are missed."""
-_BEAT = 1.0
-"""Wall time between diagnostics [s]."""
 _WORLD, _MARKERS = "world", "markers"
 
 
@@ -305,7 +250,6 @@ class Reconstruction(ModelNode):
     usual_model = "human36"
 
     def __init__(self, name: str = "reconstruction", **options: Any) -> None:
-        """Declare everything; the first frame begins."""
         super().__init__(name, **options)
         given = Parameters(self)
         chosen = given.text(
@@ -360,8 +304,7 @@ class Reconstruction(ModelNode):
         self._drawings = make(MarkerArray, "reconstruction_markers", 10)
         self._files = FileGoals(self, self._job, _WORLD)
         self.create_subscription(MarkerFrame, _MARKERS, self._on_markers, _WAITING)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._diagnose, clock=steady)
+        self.every(BEAT, self._diagnose)
 
     def _on_markers(self, message: MarkerFrame) -> None:
         begun = time.perf_counter()
@@ -372,10 +315,11 @@ class Reconstruction(ModelNode):
             anew = message.frame_number < self._number
             frame = self._live.push(t, names, positions, anew)
         except HumansError as error:
-            self._refuse(error)
+            self._diagnostics.refuse(_MARKERS, error)
             return
         if not frame.begins:
-            self._diagnostics.missed += max(message.frame_number - self._number - 1, 0)
+            missed = max(message.frame_number - self._number - 1, 0)
+            self._diagnostics.counts["missed_frames"] += missed
         self._number = message.frame_number
         self._diagnostics.heard_at = time.monotonic()
         header = Header(
@@ -388,7 +332,7 @@ class Reconstruction(ModelNode):
     def _publish_posture(self, header: Header, frame: LiveFrame) -> None:
         """Publish the base, then the joints: whoever draws these knows where."""
         stamp, parent = header.stamp, header.frame_id
-        moving = odometry(stamp, parent, BASE_LINK, frame.q, frame.v)
+        moving = odometry(stamp, parent, frame.q, frame.v)
         moving.pose.covariance = np.diag(frame.std[:6] ** 2).ravel()
         self._odometry.publish(moving)
         if self._places_base:
@@ -396,7 +340,7 @@ class Reconstruction(ModelNode):
             moved = transform(stamp, parent, BASE_LINK, base)
             self._tf.publish(TFMessage(transforms=[moved]))
         self._joint_states.publish(
-            joint_state(self.model, stamp, frame.q[7:], frame.v[6:])
+            joint_state(stamp, self.model.joint_names, frame.q[7:], frame.v[6:])
         )
 
     def _publish_fit(self, header: Header, number: int, frame: LiveFrame) -> None:
@@ -407,10 +351,7 @@ class Reconstruction(ModelNode):
                     header,
                     number,
                     frame.names,
-                    frame.status,
-                    frame.differences,
-                    frame.converged,
-                    frame.iterations,
+                    frame,
                     frame.seconds,
                     self._live.unobservable(frame),
                     self._spread(frame),
@@ -430,17 +371,8 @@ class Reconstruction(ModelNode):
         hidden = [names[k] for k in np.flatnonzero(frame.hidden)]
         return JointSpread(names, frame.std[6:], hidden, frame.noise)
 
-    def _refuse(self, error: Exception) -> None:
-        self._diagnostics.refuse(str(error))
-        warn_refused(self, "markers", error)
-
     def _job(self, goal: Any) -> FileJob:
-        """A file to do, by a goal; what it leaves open is that of the parameters.
-
-        Raises:
-            ConfigurationError: no file is named.
-            ParameterError: a file is not in the folder of requests.
-        """
+        """A file to do, by a goal; what it leaves open is that of the parameters."""
         if not goal.file:
             raise ConfigurationError("the goal names no file")
         path, known = self._folder.path, self._folder.known_or_path
@@ -461,12 +393,12 @@ class Reconstruction(ModelNode):
         )
 
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._diagnostics.heard_at + _BEAT
+        silent = time.monotonic() > self._diagnostics.heard_at + BEAT
         state = "waiting for markers" if silent else "reconstructs"
         live, note = self._live, self._live.note
-        if silent and self._diagnostics.frames:
+        if silent and self._diagnostics.counts["frames"]:
             note = gone(self, _MARKERS) or note
-        self._diagnostics.publish(state, note, live.beginnings, self._files.state)
+        self._diagnostics.report(state, note, live.beginnings, self._files.state)
 
     def close(self) -> None:
         """End the work on a file."""

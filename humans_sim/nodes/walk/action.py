@@ -22,7 +22,7 @@ from humans_sim.control.falls.rising_walker import RiseState, RisingWalker
 from humans_sim.control.walking import Walker, WalkPattern, WalkPhase
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.nodes.common.conversions import duration_of, velocity_of
-from humans_sim.nodes.common.services import PatientServer
+from humans_sim.nodes.common.services import PatientServer, answered
 from humans_sim.nodes.common.simulation_messages import simulation_event
 from humans_sim.nodes.walk.settings import ALWAYS, NEVER
 from humans_sim.nodes.walk.topics import pose_message
@@ -49,16 +49,9 @@ class _Goal:
 def begin_steps(
     pattern: WalkPattern | RisingWalker, standing: bool, steps: int, velocity: Any
 ) -> None:
-    """Begin a number of steps, or a walk without an end.
+    """Begin a number of steps, or with 0 a walk without an end.
 
-    Args:
-        pattern: of the walk, or what leads it.
-        standing: whether the robot stands now.
-        steps: how many; 0: no end.
-        velocity: of a twist (6,).
-
-    Raises:
-        ParameterError: it walks already, or nothing is asked for.
+    The velocity is that of a twist (6,). Whoever walks already is refused.
     """
     if not standing:
         raise ParameterError("it walks already: stop it by cmd_vel first")
@@ -75,7 +68,6 @@ class WalkGoals:
     """Serves the action; one goal at a time.
 
     Args:
-        node: whose action it is.
         begin: called with steps and velocity (6,); begins the walk, or raises.
         stop: called when the goal is cancelled.
         settling: time to stand at the end until the walk is over [s]; more, up to a
@@ -91,7 +83,6 @@ class WalkGoals:
         settling: float,
         calm: float,
     ) -> None:
-        """Begin to serve."""
         self._begin, self._stop = begin, stop
         self._settling, self._calm = settling, calm
         self._goal: _Goal | None = None
@@ -104,12 +95,9 @@ class WalkGoals:
         return self._goal is not None
 
     def tick(self, t: float, place: pin.SE3 | None, status: WalkStatus) -> None:
-        """Look at the goal after a tick.
+        """Look at the goal after a tick at a time [s].
 
-        Args:
-            t: time of the tick [s].
-            place: of base_footprint, None where unknown.
-            status: of the walk.
+        The place is that of base_footprint, None where unknown.
         """
         self._now, self._place = t, place
         goal = self._goal
@@ -173,16 +161,10 @@ class WalkGoals:
         self._goal = _Goal(handle, self._now, self._place)
 
     def _give(self, handle: Any, result: Any) -> None:
-        def finish(_: Any) -> Any:
-            if result.outcome == Result.DONE:
-                handle.succeed()
-            elif result.outcome == Result.CANCELLED:
-                handle.canceled()
-            else:
-                handle.abort()
-            return result
-
-        self._server.notify_execute(handle, finish)
+        done, cancelled = Result.DONE, Result.CANCELLED
+        self._server.finish(
+            handle, result, result.outcome == done, result.outcome == cancelled
+        )
 
 
 _DEPTH = 100
@@ -195,10 +177,8 @@ class Rising:
     Args:
         node: publishes ``events`` and offers ``get_up``.
         walker: leads the robot while it is on its feet.
-        get_up: one of ``never``, ``asked``, ``always``.
-
-    Attributes:
-        walker: that gets up; None: never.
+        get_up: one of ``never``, ``asked``, ``always``; without ``never`` the attribute
+            ``walker`` is what gets up.
     """
 
     def __init__(self, node: Node, walker: Walker, get_up: str) -> None:
@@ -253,11 +233,10 @@ class Rising:
     def _on_get_up(
         self, _: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        try:
+        def get_up() -> str:
             if self.walker is None:
                 raise ParameterError("it never gets up: see the parameter get_up")
             self.walker.get_up()
-            response.success, response.message = True, self.walker.text
-        except HumansError as error:
-            response.success, response.message = False, str(error)
-        return response
+            return self.walker.text
+
+        return answered(response, get_up)

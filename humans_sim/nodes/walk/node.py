@@ -25,7 +25,6 @@ import pinocchio as pin
 from geometry_msgs.msg import Twist, TwistStamped, WrenchStamped
 from humans_msgs.action import Walk as WalkAction
 from nav_msgs.msg import Odometry, Path
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
 
 from humans_sim.control.walking import (
@@ -39,7 +38,8 @@ from humans_sim.control.walking.com_estimator import Approach
 from humans_sim.control.walking.listed_footsteps import path_footsteps
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
-    base_of,
+    base_motion,
+    joint_state,
     joint_values,
     joints_of,
     nanoseconds_of,
@@ -48,10 +48,10 @@ from humans_sim.nodes.common.conversions import (
     vector_of,
     velocity_of,
 )
-from humans_sim.nodes.common.diagnostics import gone, warn_refused
+from humans_sim.nodes.common.diagnostics import gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
+from humans_sim.nodes.common.stamp_synchronizer import REPEAT, StampSynchronizer
 from humans_sim.nodes.walk.action import Rising, WalkGoals, begin_steps
 from humans_sim.nodes.walk.reports import BaseSample, TickReports, WalkTick
 from humans_sim.nodes.walk.settings import WalkNodeSettings
@@ -61,13 +61,8 @@ from humans_sim.nodes.walk.topics import StatusTopics, WalkDiagnostics
 def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
     """Points of a path in the world of the plan (n, 2) [m].
 
-    Args:
-        message: the path; its heights and headings are not used.
-        frame: of the odometry, in which a path is wanted.
-        plan: pose of the plan's world in that frame.
-
-    Raises:
-        ConfigurationError: it is in another frame, empty or not finite.
+    Heights and headings of the path are not used. It must be in the frame of the
+    odometry, in which the plan has its pose.
     """
     given = message.header.frame_id
     if given and given != frame:
@@ -82,12 +77,20 @@ def path_points(message: Path, frame: str, plan: pin.SE3) -> np.ndarray:
     return np.array([back.act(point)[:2] for point in points])
 
 
+def _attitude(message: Imu) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and angular velocity (3,) [rad/s]."""
+    return rotation_of(message.orientation), vector_of(message.angular_velocity)
+
+
+def _sole_wrench(message: WrenchStamped) -> SoleWrench:
+    wrench = message.wrench
+    return SoleWrench(vector_of(wrench.force), vector_of(wrench.torque))
+
+
 _DEPTH = 100
 """Messages kept while the node is busy."""
 _BEAT, _BEATS = 0.1, 10
 """Wall time between two looks at the sensors [s]; as many of them to diagnostics."""
-_REPEAT = 0.5
-"""Wall time within which a state that comes again is not answered again [s]."""
 _CALM = 0.05
 """Speed of a centre of mass that stands, relative to its height [1/s]."""
 _STATES, _IMU = "joint_states", "imu"
@@ -98,7 +101,6 @@ class Walk(ModelNode):
     """Answers each state with the angles that the servos shall have next."""
 
     def __init__(self, name: str = "walk", **options: Any) -> None:
-        """Declare everything; the walk begins with the first state."""
         super().__init__(name, **options)
         self._settings = WalkNodeSettings.declare(Parameters(self), self.model)
         walking = self._settings.walking
@@ -111,7 +113,10 @@ class Walk(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
         self._frame = "odom"
-        self._reports = TickReports(self._expects_odometry, self._publish_status)
+        odometry = self._settings.odometry_topic
+        self._reports = TickReports(
+            lambda: bool(self.count_publishers(odometry)), self._publish_status
+        )
         self._heard_at = self._answered_at = -math.inf
         self._waits_since, self._blind = math.inf, ""
         self._beats = 0
@@ -125,8 +130,7 @@ class Walk(ModelNode):
             walking.shift_duration,
             _CALM * walking.com_height,
         )
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_BEAT, self._beat, clock=steady)
+        self.every(_BEAT, self._beat)
 
     def _make_topics(self) -> None:
         make = self.create_publisher
@@ -139,9 +143,10 @@ class Walk(ModelNode):
         listen(kind, "cmd_vel", self._on_velocity, 10)
         listen(Path, "path", self._on_path, 1)
         listen(Odometry, self._settings.odometry_topic, self._on_odometry, _DEPTH)
-        listen(Imu, _IMU, self._on_imu, _DEPTH)
+        taker = self._diagnostics.taker
+        listen(Imu, _IMU, taker(_IMU, _attitude, self._put), _DEPTH)
         for topic in (self._left, self._right):
-            listen(WrenchStamped, topic, self._on_wrench(topic), _DEPTH)
+            listen(WrenchStamped, topic, taker(topic, _sole_wrench, self._put), _DEPTH)
         listen(JointState, _STATES, self._on_state, _DEPTH)
 
     def _forget(self) -> None:
@@ -176,41 +181,15 @@ class Walk(ModelNode):
         if self._blind and stamp > self._stamp:
             self._answer_blindly()
 
-    def _on_imu(self, message: Imu) -> None:
-        try:
-            attitude = rotation_of(message.orientation)
-            spin = vector_of(message.angular_velocity)
-        except ConfigurationError as error:
-            self._refuse(_IMU, error)
-            return
-        self._put(_IMU, nanoseconds_of(message.header.stamp), (attitude, spin))
-
-    def _on_wrench(self, topic: str) -> Any:
-        def take(message: WrenchStamped) -> None:
-            try:
-                force = vector_of(message.wrench.force)
-                moment = vector_of(message.wrench.torque)
-            except ConfigurationError as error:
-                self._refuse(topic, error)
-                return
-            stamp = nanoseconds_of(message.header.stamp)
-            self._put(topic, stamp, SoleWrench(force, moment))
-
-        return take
-
     def _on_odometry(self, message: Odometry) -> None:
         try:
-            base = base_of(message.pose.pose)
-            twist = velocity_of(message.twist.twist)
+            base, twist = base_motion(message)
         except ConfigurationError as error:
             self._refuse(self._settings.odometry_topic, error)
             return
         self._frame = message.header.frame_id or self._frame
         stamp = nanoseconds_of(message.header.stamp)
         self._reports.see(BaseSample(stamp, base, twist, self._frame))
-
-    def _expects_odometry(self) -> bool:
-        return bool(self.count_publishers(self._settings.odometry_topic))
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
@@ -224,8 +203,7 @@ class Walk(ModelNode):
         self._answer(stamp, joints, sensors)
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self._diagnostics.refuse(f"{topic}: {error}")
-        warn_refused(self, topic, error)
+        self._diagnostics.refuse(topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
@@ -241,19 +219,17 @@ class Walk(ModelNode):
         self._waits_since, now = math.inf, time.monotonic()
         if stamp > self._stamp:
             self._tick(stamp, sensors)
-        elif stamp < self._stamp or now < self._answered_at + _REPEAT:
+        elif stamp < self._stamp or now < self._answered_at + REPEAT:
             return
         self._answered_at = now
-        message = JointState(name=list(self.model.joint_names))
-        message.header.stamp = time_of(stamp)
         assert self._sent is not None
-        message.position = [float(x) for x in self._sent]
-        self._commands.publish(message)
+        names = self.model.joint_names
+        self._commands.publish(joint_state(time_of(stamp), names, self._sent))
 
     def _begin(self, stamp: int, joints: np.ndarray) -> None:
         """Stand where the robot is, from this state on."""
         self._begun = self._synchronizer.beginnings
-        self._diagnostics.starts += 1
+        self._diagnostics.counts["starts"] += 1
         self._topics.begin()
         self._walker.reset(self._time_of(stamp))
         self._rising.reset(self._time_of(stamp))
@@ -290,7 +266,7 @@ class Walk(ModelNode):
                 self._fail(f"at {self._t:.9g} s: {error}")
         spent = time.perf_counter() - start
         self._diagnostics.spend(spent)
-        self._diagnostics.blind += sensors is None
+        self._diagnostics.counts["blind_ticks"] += sensors is None
         if self._command is not None:
             self._reports.add(self._made_tick(self._command, spent))
 
@@ -341,6 +317,9 @@ class Walk(ModelNode):
 
     def _made_tick(self, command: WalkCommand, spent: float) -> WalkTick:
         text = self._failure or self._blind or self._rising.text or self._note
+        if not text and self._approach is not None:
+            text = "goes to the posture of the walk"
+        simulated = bool(self.get_parameter("use_sim_time").value)
         return WalkTick(
             self._stamp,
             self._t,
@@ -348,14 +327,11 @@ class Walk(ModelNode):
             self._joints,
             self._speeds,
             # Wall time is none of a simulation's, which is to be the same each time.
-            0.0 if self._simulated_time() else spent,
-            self._limit(text),
+            0.0 if simulated else spent,
+            text,
             self._failure,
             self._rising.lies,
         )
-
-    def _simulated_time(self) -> bool:
-        return bool(self.get_parameter("use_sim_time").value)
 
     def _publish_status(self, tick: WalkTick, seen: BaseSample | None) -> None:
         """Publish what a tick was, and where the base was then, if that is known."""
@@ -363,11 +339,6 @@ class Walk(ModelNode):
         self._goals.tick(tick.t, place, status)
         if tick.failure and not tick.command.fallen:
             self._goals.end(WalkAction.Result.ABORTED, tick.failure)
-
-    def _limit(self, text: str) -> str:
-        if not text and self._approach is not None:
-            return "goes to the posture of the walk"
-        return text
 
     # -- commands --------------------------------------------------------------------
 
@@ -399,11 +370,7 @@ class Walk(ModelNode):
         self._note, self._velocity_at = "", math.inf
 
     def _begin_steps(self, steps: int, velocity: np.ndarray) -> None:
-        """Begin a number of steps, or a walk without an end.
-
-        Raises:
-            HumansError: it cannot be.
-        """
+        """Begin a number of steps, or a walk without an end."""
         self._check_ready()
         command = self._command
         standing = command is not None and command.plan.phase == WalkPhase.STANDING
@@ -450,4 +417,4 @@ class Walk(ModelNode):
             failure = failure or self._rising.text
         if self._command is not None and silent:
             note = gone(self, _STATES) or note
-        self._diagnostics.publish(state, failure, note, max(self._t, 0.0))
+        self._diagnostics.report(state, failure, note, max(self._t, 0.0))

@@ -37,7 +37,6 @@ class WalkTick(NamedTuple):
     Attributes:
         stamp: when [ns].
         t: when [s].
-        command: what it gave.
         joints: angles [rad].
         speeds: of the joints [rad/s].
         spent: wall time of the tick [s].
@@ -74,7 +73,6 @@ class TickReports:
         expected: Callable[[], bool],
         report: Callable[[WalkTick, BaseSample | None], None],
     ) -> None:
-        """Nothing waits."""
         self._expected, self._report = expected, report
         self._waiting: deque[WalkTick] = deque()
         self._known: dict[int, BaseSample] = {}
@@ -107,13 +105,10 @@ class TickReports:
         while self._waiting:
             tick = self._waiting[0]
             seen = self._known.get(tick.stamp)
-            if seen is None and not self._too_late(tick):
+            newest = self._newest
+            later = newest is not None and newest.stamp > tick.stamp
+            full = len(self._waiting) > _DEPTH
+            if seen is None and not (later or full) and self._expected():
                 return
             self._waiting.popleft()
-            self._report(tick, seen or self._newest)
-
-    def _too_late(self, tick: WalkTick) -> bool:
-        newest = self._newest
-        if newest is not None and newest.stamp > tick.stamp:
-            return True
-        return len(self._waiting) > _DEPTH or not self._expected()
+            self._report(tick, seen or newest)

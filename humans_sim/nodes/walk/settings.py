@@ -19,19 +19,11 @@ NEVER, ASKED, ALWAYS = GET_UP = ("never", "asked", "always")
 
 @dataclass(frozen=True)
 class WalkNodeSettings:
-    """Settings from the parameters.
+    """Settings from the parameters, described where they are declared.
 
     Attributes:
-        walking: how the model walks.
-        period: time between two states [s].
         velocity: to walk with from the start on; None stands.
-        stamped: whether ``cmd_vel`` has stamps.
         velocity_timeout: after which a ``cmd_vel`` does not count [s]; infinite: never.
-        sensor_timeout: wall time after which a sensor is missing [s].
-        rise_time: to go from another posture to that of the walk [s].
-        rise_tolerance: joints that are closer to it are there [rad].
-        odometry_topic: where the base is.
-        drawing_period: between two drawings of the plan [s].
         get_up: what it does where it fell: one of :data:`GET_UP`.
     """
 
@@ -49,11 +41,7 @@ class WalkNodeSettings:
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> WalkNodeSettings:
-        """Declare the parameters and read them.
-
-        Raises:
-            ParameterError: a value cannot be used.
-        """
+        """Declare the parameters and read them."""
         number = given.number
         velocity = given.numbers(
             "cmd_vel", "to walk with at the start: vx, vy [m/s], wz [rad/s]", 3
@@ -87,11 +75,7 @@ class WalkNodeSettings:
 
 
 def get_up_of(given: Parameters, model: Model) -> str:
-    """The value of the parameter ``get_up``.
-
-    Raises:
-        ParameterError: it is no such word, or the model has no motions to get up.
-    """
+    """The value of the parameter ``get_up``; refused where no motions get it up."""
     word = given.text(
         "get_up", "", "after a fall: never, asked, always; empty: asked if it can"
     )

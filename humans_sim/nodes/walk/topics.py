@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pinocchio as pin
 from geometry_msgs.msg import Point, Pose
 from humans_msgs.msg import WalkStatus
 from rclpy.node import Node
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.control.trajectories.trajectory import ContactPhase
@@ -26,13 +27,21 @@ from humans_sim.control.walking.footsteps import Side, SolePair
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.nodes.common.conversions import (
     duration_of,
-    set_rotation,
+    marker_array,
+    set_pose,
     set_vector,
     time_of,
 )
-from humans_sim.nodes.common.diagnostics import StatusTopic
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.walk.reports import BaseSample, WalkTick
+from humans_sim.results.ros_files import (
+    AT_REST,
+    DELETE,
+    MarkerType,
+    Message,
+    marker_message,
+)
 
 _SUPPORT = {
     ContactPhase.LEFT_FOOT: WalkStatus.LEFT_SUPPORT,
@@ -49,9 +58,8 @@ _OVER = 0.001
 
 def pose_message(pose: pin.SE3) -> Pose:
     """Pose message."""
-    message, values = Pose(), pin.SE3ToXYZQUAT(pose)
-    set_vector(message.position, values[:3])
-    set_rotation(message.orientation, values[3:])
+    message = Pose()
+    set_pose(message, pin.SE3ToXYZQUAT(pose))
     return message
 
 
@@ -63,15 +71,11 @@ def walk_status(
     solve_time: float,
     text: str,
 ) -> WalkStatus:
-    """WalkStatus message.
+    """WalkStatus message of a tick.
 
-    Args:
-        header: time of the tick, and frame of the base's pose.
-        command: of the tick.
-        placement: of the plan in that frame.
-        centre: of mass; that of the plan where it is not known.
-        solve_time: wall time of the tick [s].
-        text: what limits or stops the walk.
+    The header has the frame of the base's pose, in which the plan is placed. Where the
+    centre of mass is not known, it is that of the plan. The solve time is wall time
+    [s].
     """
     plan, message = command.plan, WalkStatus(header=header, message=text)
     message.phase = WalkStatus.FALLEN if command.fallen else int(plan.phase)
@@ -103,7 +107,6 @@ class WalkMarkers:
     """
 
     def __init__(self, soles: dict[Side, np.ndarray], size: float) -> None:
-        """Keep the shapes."""
         self._outlines = {
             side: np.column_stack([corners, np.full(len(corners), _OVER)])
             for side, corners in soles.items()
@@ -114,65 +117,46 @@ class WalkMarkers:
         self, header: Header, plan: PatternPoint, placement: PlanPlacement
     ) -> MarkerArray:
         """Outlines of the steps under way and planned; older drawings are removed."""
-        drawn = [Marker(header=header, action=Marker.DELETEALL)]
+        drawn = []
         for k, step in enumerate(plan.footsteps):
             pose = placement.pose * step.place.pose()
             colour = _LEFT if step.side is Side.LEFT else _RIGHT
             corners = [pose.act(corner) for corner in self._outlines[step.side]]
-            drawn.append(self._outline(header, "footsteps", k, corners, colour))
-        return MarkerArray(markers=drawn)
+            drawn.append(self._outline("footsteps", k, corners, colour))
+        message = marker_array(drawn, header)
+        message.markers.insert(0, Marker(header=header, action=Marker.DELETEALL))
+        return message
 
     def balance(self, header: Header, status: WalkStatus, corners: Any) -> MarkerArray:
         """Centre of mass, zero-moment points and the edge of the support.
 
-        Args:
-            header: of the drawings.
-            status: of the same time.
-            corners: of the support, in the header's frame (n, 3) [m].
+        Corners of the support are in the header's frame (n, 3) [m].
         """
-        com, below = status.center_of_mass, Point()
-        below.x, below.y = com.x, com.y
-        below.z = float(corners[0][2])
-        places = (
-            ("com", com, _COM),
-            ("com_on_floor", below, _COM),
-            ("zmp", status.zero_moment_point, _ZMP),
-            ("zmp_planned", status.zero_moment_point_reference, _PLANNED),
-        )
-        drawn = [self._dot(header, *place) for place in places]
-        drawn.append(self._outline(header, "support", 0, corners, _PLANNED))
-        return MarkerArray(markers=drawn)
+        com = status.center_of_mass
+        below = Point(x=com.x, y=com.y, z=float(corners[0][2]))
+        drawn = [
+            self._dot("com", com, _COM),
+            self._dot("com_on_floor", below, _COM),
+            self._dot("zmp", status.zero_moment_point, _ZMP),
+            self._dot("zmp_planned", status.zero_moment_point_reference, _PLANNED),
+            self._outline("support", 0, corners, _PLANNED),
+        ]
+        return marker_array(drawn, header)
 
-    def _dot(
-        self, header: Header, name: str, place: Point, colour: tuple[float, ...]
-    ) -> Marker:
-        marker = Marker(header=header, ns=name, type=Marker.SPHERE)
-        if math.isnan(place.x):
-            marker.action = Marker.DELETE
-            return marker
-        marker.pose.position, marker.color = place, _colour(colour)
-        set_vector(marker.scale, np.full(3, self._ball))
-        return marker
+    def _dot(self, space: str, place: Point, colour: Sequence[float]) -> Message:
+        scale, pose = np.full(3, self._ball), AT_REST.copy()
+        unknown = math.isnan(place.x)
+        if not unknown:
+            pose[:3] = place.x, place.y, place.z
+        marker = marker_message(space, 0, MarkerType.SPHERE, colour, scale, pose)
+        return marker | ({"action": DELETE} if unknown else {})
 
     def _outline(
-        self,
-        header: Header,
-        name: str,
-        number: int,
-        corners: Any,
-        colour: tuple[float, ...],
-    ) -> Marker:
-        marker = Marker(header=header, ns=name, id=number, type=Marker.LINE_STRIP)
-        marker.color, marker.scale.x = _colour(colour), self._line
-        for corner in [*corners, corners[0]]:
-            x, y, z = (float(value) for value in corner)
-            marker.points.append(Point(x=x, y=y, z=z))
-        return marker
-
-
-def _colour(values: tuple[float, ...]) -> ColorRGBA:
-    red, green, blue = values
-    return ColorRGBA(r=red, g=green, b=blue, a=1.0)
+        self, space: str, number: int, corners: Any, colour: Sequence[float]
+    ) -> Message:
+        scale, kind = np.array([self._line, 0.0, 0.0]), MarkerType.LINE_STRIP
+        marker = marker_message(space, number, kind, colour, scale)
+        return marker | {"points": np.array([*corners, corners[0]])}
 
 
 _STATUS_DEPTH, _DRAWINGS = 100, 10
@@ -183,8 +167,6 @@ class StatusTopics:
     """Publishes ticks.
 
     Args:
-        node: whose topics they are.
-        walking: how it walks.
         drawing_period: between two drawings [s].
 
     Attributes:
@@ -194,7 +176,6 @@ class StatusTopics:
     def __init__(
         self, node: ModelNode, walking: WalkSettings, drawing_period: float
     ) -> None:
-        """Make the topics."""
         self._model, self._period = node.model, drawing_period
         self.placement = PlanPlacement(node.model, walking)
         corners = SolePair.of_model(node.model, walking).corners
@@ -213,15 +194,10 @@ class StatusTopics:
     def publish(
         self, tick: WalkTick, seen: BaseSample | None, frame: str
     ) -> tuple[WalkStatus, pin.SE3 | None]:
-        """Publish what a tick was.
+        """Publish a tick; its status, and the place of base_footprint, if known.
 
-        Args:
-            tick: the tick.
-            seen: where the base was then, if that is known.
-            frame: of what is published where it is not.
-
-        Returns:
-            The status, and the place of base_footprint, if that is known.
+        Where the base was then may not be known: ``frame`` is for what is published
+        then.
         """
         command, centre, place = tick.command, None, None
         header = Header(
@@ -253,62 +229,28 @@ class StatusTopics:
             self._drawings.publish(self._markers.balance(header, status, corners))
 
 
-class WalkDiagnostics:
-    """Counts what comes in and what goes wrong, and reports it.
-
-    Attributes:
-        ticks: states answered.
-        blind: those of them without the other sensors.
-        starts: how often the walk began anew.
-        refused: commands and measurements that were not taken.
-    """
+class WalkDiagnostics(Diagnostics):
+    """Counts ticks and starts, and what goes wrong."""
 
     def __init__(self, node: Node, model: str) -> None:
-        """Publish for a node.
-
-        Args:
-            node: it walks.
-            model: name of what walks.
-        """
-        self._status = StatusTopic(node, "walk", model)
-        self.ticks = self.blind = self.starts = self.refused = 0
-        self._refusal, self._reported_refused = "", 0
-        self._spent, self._longest = 0.0, 0.0
-        self._reported_ticks = 0
-
-    def refuse(self, reason: str) -> None:
-        """Count a message that is not taken."""
-        self.refused += 1
-        self._refusal = reason
+        super().__init__(node, "walk", model)
+        self._spent = self._longest = 0.0
 
     def spend(self, seconds: float) -> None:
         """Count the wall time of a tick."""
-        self.ticks += 1
+        self.counts["ticks"] += 1
         self._spent += seconds
         self._longest = max(self._longest, seconds)
 
-    def publish(self, state: str, failure: str, warning: str, t: float) -> None:
-        """Report how it is.
-
-        Args:
-            state: one word or a few.
-            failure: why it does not continue, empty while it does.
-            warning: what is wrong besides, empty where nothing is.
-            t: time of the last tick [s].
-        """
-        ticks = self.ticks - self._reported_ticks
-        if self.refused > self._reported_refused and not warning:
-            warning = f"messages were refused: {self._refusal}"
+    def report(self, state: str, failure: str, warning: str, t: float) -> None:
+        """Report how it is at the time of the last tick [s]."""
+        mean = 1e3 * self._spent / max(self.new("ticks"), 1)
         values = {
             "time [s]": f"{t:.9g}",
-            "ticks": str(self.ticks),
-            "blind_ticks": str(self.blind),
-            "starts": str(self.starts),
-            "mean_tick [ms]": f"{1e3 * self._spent / max(ticks, 1):.3g}",
+            **self.counted("ticks", "blind_ticks", "starts"),
+            "mean_tick [ms]": f"{mean:.3g}",
             "longest_tick [ms]": f"{1e3 * self._longest:.3g}",
-            "refused_messages": str(self.refused),
-            "last_refusal": self._refusal,
+            **self.refusals(),
         }
-        self._status.publish(state, failure, warning, values)
-        self._reported_refused, self._reported_ticks = self.refused, self.ticks
+        self.publish(state, failure, warning or self.refused(), values)
         self._spent = self._longest = 0.0

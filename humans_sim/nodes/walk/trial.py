@@ -13,7 +13,6 @@ from typing import Any
 import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from rclpy.action import ActionClient
-from rclpy.clock import Clock, ClockType
 
 from humans_sim.applications.graphs import Graph
 from humans_sim.control.walking import Velocity
@@ -44,7 +43,6 @@ class WalkOutcome:
         outcome: ``done``, ``cancelled``, ``fell``, ``refused``, ``aborted``, or
             ``interrupted`` where its end was not waited for.
         message: why it is not ``done``.
-        steps: steps made.
         forwards: displacement of base_footprint, in its own axes at the start [m].
         sideways: to the left [m].
         turn: to the left [rad].
@@ -85,20 +83,16 @@ class WalkOutcome:
 class WalkCaller(ProcessNode):
     """Sends one goal as soon as the walker is ready, and ends with its result.
 
+    Args:
+        steps: to make, the closing one included.
+        end: called when the result is there.
+
     Attributes:
         result: of the action, None until it is there.
         wall_time: from the goal to the result [s].
-        problem: why there is no result.
     """
 
     def __init__(self, steps: int, velocity: Velocity, end: Callable[[], None]) -> None:
-        """Wait for the walker.
-
-        Args:
-            steps: to make, the closing one included.
-            velocity: to walk with.
-            end: called when the result is there.
-        """
         super().__init__("walk_trial")
         self._end, self._busy = end, False
         self._goal = WalkAction.Goal(steps=steps)
@@ -109,8 +103,7 @@ class WalkCaller(ProcessNode):
         self.result: Any = None
         self.problem = "the action walk did not answer"
         self._client = ActionClient(self, WalkAction, "walk")
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_RETRY, self._try, clock=steady)
+        self.every(_RETRY, self._try)
 
     def _try(self) -> None:
         if self._busy or not self._client.server_is_ready():

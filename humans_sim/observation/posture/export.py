@@ -3,34 +3,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from humans_sim.core.files import atomic_stream, write_atomically
+from humans_sim.core.files import write_atomically
 from humans_sim.models.conventions import HUMANS
+from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.results.ros_files import (
     WORLD,
+    Message,
+    MessageMaker,
     RosTopics,
-    RosWriter,
+    Stamp,
     base_transform,
     head,
+    joint_state,
     nanoseconds,
-    schema,
     stamp_of,
+    write_topics,
     xyz,
 )
-
-_TOPICS = {
-    "/joint_states": "sensor_msgs/JointState",
-    "/tf": "tf2_msgs/TFMessage",
-    "/markers": "humans_msgs/MarkerFrame",
-    "/reconstruction_quality": "humans_msgs/ReconstructionQuality",
-}
 
 
 def write_mcap(
@@ -47,8 +43,6 @@ def write_mcap(
     ``/reconstruction_quality`` (humans_msgs/msg/ReconstructionQuality)
         How well the posture explains them.
 
-    Messages are stamped with the times of the trial, rounded to 1 ns.
-
     Args:
         result: what was reconstructed.
         path: the file; rosbag2 knows it by the ending ``.mcap``. It is written whole or
@@ -62,100 +56,116 @@ def write_mcap(
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """
-    path = Path(path)
-    times = [nanoseconds(time) for time in result.t.tolist()]
     source = result.trial.source
+    about = {
+        "model": result.model.name,
+        "mode": result.mode,
+        "source": None if source is None else source.name,
+    }
     scene = RosTopics() if scene is None else scene
-    sampled = {topic: kind for topic, (kind, _) in scene.sampled.items()}
-    once = {topic: kind for topic, (kind, _) in scene.latched.items()}
-    with atomic_stream(path) as stream:
-        writer = RosWriter(stream)
-        about = {
-            "model": result.model.name,
-            "mode": result.mode,
-            "source": None if source is None else source.name,
-        }
-        writer.add_metadata(
-            "humans_sim", {name: json.dumps(value) for name, value in about.items()}
-        )
-        kinds = _TOPICS | sampled | once
-        known = {
-            kind: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
-            for kind in dict.fromkeys(kinds.values())
-        }
-        schemas = {topic: known[kind] for topic, kind in kinds.items()}
-        for topic in kinds:
-            writer.add_topic(topic, schemas[topic], topic in once)
-        for topic, (_, message) in scene.latched.items():
-            writer.put(topic, schemas[topic], message, times[0], 0)
-        for k, time in enumerate(times):
-            stamp = stamp_of(time)
-            messages = _messages(result, k, stamp)
-            messages |= {
-                topic: make(k, stamp) for topic, (_, make) in scene.sampled.items()
-            }
-            for topic, message in messages.items():
-                writer.put(topic, schemas[topic], message, time, k)
-        writer.finish()
-    return path
+    topics = RosTopics(scene.latched, {**_topics(result), **scene.sampled})
+    return write_topics(Path(path), result.t.tolist(), topics, about)
 
 
-def _messages(
-    result: Reconstruction, k: int, stamp: Mapping[str, int]
-) -> dict[str, dict[str, Any]]:
-    """The messages of a frame, by topic."""
-    trial = result.trial
-    number = int(trial.frames[k])
-    cameras = trial.camera_residuals
-    used = (result.status[k] == MarkerStatus.USED) | (
-        result.status[k] == MarkerStatus.INTERPOLATED
-    )
-    distances = np.linalg.norm(result.differences[k][used], axis=1)
+def _topics(result: Reconstruction) -> dict[str, tuple[str, MessageMaker]]:
+    """Type and maker of the messages that every frame has, by topic."""
+    trial, names = result.trial, result.model.joint_names
+
+    def quality(k: int, stamp: Stamp) -> Message:
+        status, std, hidden = result.status[k], result.std, result.bridged
+        used = (status == MarkerStatus.USED) | (status == MarkerStatus.INTERPOLATED)
+        return quality_message(
+            head(stamp, WORLD),
+            int(trial.frames[k]),
+            result.names,
+            status,
+            result.differences[k],
+            used,
+            result.converged[k],
+            result.iterations[k],
+            float(result.solve_times[k]),
+            result.unobservable,
+        ) | {
+            "joint_names": [] if std is None else list(names),
+            "joint_std": [] if std is None else std[k, 6:].astype(float).tolist(),
+            "hidden_joints": []
+            if hidden is None
+            else [names[j] for j in np.flatnonzero(hidden[k])],
+            "marker_noise": result.noise,
+        }
+
     return {
-        "/joint_states": {
-            "header": head(stamp),
-            "name": list(result.model.joint_names),
-            "position": result.q[k, 7:].tolist(),
-            "velocity": [],
-            "effort": [],
-        },
-        "/tf": base_transform(result.q[k], stamp),
-        "/markers": {
-            "header": head(stamp, WORLD),
-            "frame_number": number,
-            "names": list(result.names),
-            "positions": [xyz(position) for position in trial.positions[k]],
-            "occluded": np.isnan(trial.positions[k]).any(axis=1).tolist(),
-            "residuals": [] if cameras is None else cameras[k].tolist(),
-        },
-        "/reconstruction_quality": {
-            "header": head(stamp, WORLD),
-            "frame_number": number,
-            "converged": bool(result.converged[k]),
-            "iterations": int(result.iterations[k]),
-            "solve_time": stamp_of(nanoseconds(float(result.solve_times[k]))),
-            "rms": float(np.sqrt(np.mean(distances**2))) if distances.size else np.nan,
-            "max_residual": float(distances.max()) if distances.size else np.nan,
-            "marker_names": list(result.names),
-            "marker_status": result.status[k].astype(np.uint8).tolist(),
-            "residuals": [xyz(difference) for difference in result.differences[k]],
-            "unobservable_joints": list(result.unobservable),
-            **_spread(result, k),
-        },
+        "/joint_states": (
+            "sensor_msgs/JointState",
+            lambda k, stamp: joint_state(stamp, names, result.q[k, 7:]),
+        ),
+        "/tf": (
+            "tf2_msgs/TFMessage",
+            lambda k, stamp: base_transform(result.q[k], stamp),
+        ),
+        "/markers": (
+            "humans_msgs/MarkerFrame",
+            lambda k, stamp: marker_frame(
+                head(stamp, WORLD), int(trial.frames[k]), trial, k
+            ),
+        ),
+        "/reconstruction_quality": ("humans_msgs/ReconstructionQuality", quality),
     }
 
 
-def _spread(result: Reconstruction, k: int) -> dict[str, Any]:
-    """How sure the joints of a frame are."""
-    names = result.model.joint_names
-    std, hidden = result.std, result.bridged
+def marker_frame(header: Message, number: int, trial: MarkerTrial, row: int) -> Message:
+    """A humans_msgs/MarkerFrame of a sample of a trial."""
+    positions, cameras = trial.positions[row], trial.camera_residuals
     return {
-        "joint_names": [] if std is None else list(names),
-        "joint_std": [] if std is None else std[k, 6:].astype(float).tolist(),
-        "hidden_joints": []
-        if hidden is None
-        else [names[j] for j in np.flatnonzero(hidden[k])],
-        "marker_noise": result.noise,
+        "header": header,
+        "frame_number": number,
+        "names": list(trial.names),
+        "positions": [xyz(position) for position in positions],
+        "occluded": np.isnan(positions).any(axis=1).tolist(),
+        "residuals": [] if cameras is None else cameras[row].tolist(),
+    }
+
+
+def quality_message(
+    header: Message,
+    number: int,
+    names: Sequence[str],
+    status: np.ndarray,
+    differences: np.ndarray,
+    used: np.ndarray,
+    converged: bool,
+    iterations: int,
+    seconds: float,
+    unobservable: Sequence[str],
+) -> Message:
+    """A humans_msgs/ReconstructionQuality, without standard deviations.
+
+    Args:
+        header: time and frame of the markers.
+        number: of the frame.
+        names: labels of its markers.
+        status: of each (m,), numbers of :class:`MarkerStatus`.
+        differences: measured minus reconstructed (m, 3) [m].
+        used: markers that count for the distances (m,).
+        converged: whether the search ended at a minimum.
+        iterations: it took.
+        seconds: it took.
+        unobservable: joints that no marker used can see.
+    """
+    distances = np.linalg.norm(differences[used], axis=1)
+    return {
+        "header": header,
+        "frame_number": number,
+        "converged": bool(converged),
+        "iterations": int(iterations),
+        "solve_time": stamp_of(nanoseconds(seconds)),
+        "rms": float(np.sqrt(np.mean(distances**2))) if distances.size else np.nan,
+        "max_residual": float(distances.max()) if distances.size else np.nan,
+        "marker_names": list(names),
+        "marker_status": status.astype(np.uint8).tolist(),
+        "residuals": [xyz(difference) for difference in differences],
+        "unobservable_joints": list(unobservable),
+        "marker_noise": np.nan,
     }
 
 

@@ -9,11 +9,13 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from humans_sim.nodes.common.diagnostics import Refusals
+from rclpy.clock import Clock
+
+from humans_sim.nodes.common.diagnostics import Diagnostics
 
 
 class Listener:
-    """A node that only keeps its warnings."""
+    """A node that keeps its warnings; its messages go nowhere."""
 
     def __init__(self) -> None:
         """No warning yet."""
@@ -23,6 +25,21 @@ class Listener:
         """It logs itself."""
         return self
 
+    def get_name(self) -> str:
+        """Its name."""
+        return "listener"
+
+    def create_publisher(self, *_: Any) -> Listener:
+        """It publishes itself."""
+        return self
+
+    def get_clock(self) -> Clock:
+        """That of the system."""
+        return Clock()
+
+    def publish(self, message: Any) -> None:
+        """Nobody listens."""
+
     def warning(self, text: str, **options: Any) -> None:
         """Keep a warning."""
         self.warnings.append(text)
@@ -31,14 +48,15 @@ class Listener:
 def test_refusals_are_counted_and_reported_once() -> None:
     """The last reason is kept; a warning comes once for what is new."""
     node: Any = Listener()
-    refusals = Refusals(node)
-    assert refusals.warning() == ""
-    assert refusals.values() == {"refused_messages": "0", "last_refusal": ""}
+    part = Diagnostics(node, "part", "khr1")
+    assert part.refused() == ""
+    assert part.refusals() == {"refused_messages": "0", "last_refusal": ""}
     for reason in ("no joint is named", "too long"):
-        refusals.add("joint_states", ValueError(reason))
+        part.refuse("joint_states", ValueError(reason))
     assert node.warnings[0] == "joint_states refused: no joint is named"
-    assert refusals.warning() == "messages were refused: joint_states: too long"
-    assert refusals.warning() == ""
-    assert refusals.values()["refused_messages"] == "2"
-    refusals.add("odom", ValueError("nan"))
-    assert refusals.warning() == "messages were refused: odom: nan"
+    assert part.refused() == "messages were refused: joint_states: too long"
+    part.publish("running", "", part.refused(), part.refusals())
+    assert part.refused() == ""
+    assert part.refusals()["refused_messages"] == "2"
+    part.refuse("odom", ValueError("nan"))
+    assert part.refused() == "messages were refused: odom: nan"

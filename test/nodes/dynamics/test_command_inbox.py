@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,7 @@ def inbox(khr1: hs.Model, lockstep: bool, servos: bool = True) -> Any:
     """Commands of a run that has just begun."""
     from humans_sim.nodes.dynamics.commands import CommandInbox
 
-    counts: Any = SimpleNamespace(late=0)
-    made = CommandInbox(khr1, servos, lockstep, counts)
+    made = CommandInbox(khr1, servos, lockstep, Counter())
     made.begin(np.full(len(khr1.joint_names), 0.1))
     return made
 

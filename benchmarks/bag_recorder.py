@@ -13,7 +13,6 @@ differ in bytes until the gaps are zeros.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 import struct
 import time
@@ -30,24 +29,13 @@ from rclpy.qos import HistoryPolicy, QoSProfile
 
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.core.files import atomic_stream
+from humans_sim.nodes.common.conversions import full_name, message_class
 from humans_sim.nodes.common.model_node import latched
-
-
-def message_class(name: str) -> Any:
-    """The class of ``package/msg/Name``."""
-    package, kind, word = name.split("/")
-    return getattr(importlib.import_module(f"{package}.{kind}"), word)
 
 
 def message_fields(name: str) -> dict[str, str]:
     """Fields of ``package/msg/Name`` with their types, as IDL has them."""
     return dict(message_class(name).get_fields_and_field_types())
-
-
-def full_name(kind: str) -> str:
-    """``package/msg/Name`` of ``package/Name``."""
-    package, word = kind.split("/")
-    return f"{package}/msg/{word}"
 
 
 _SEPARATOR = "=" * 80
@@ -61,7 +49,6 @@ class BagMessage(NamedTuple):
     """A message of a bag.
 
     Attributes:
-        topic: it came on.
         time: of its stamp [ns].
         data: as it was sent (CDR), with zeros between its fields.
     """
@@ -76,7 +63,6 @@ class TopicContent:
     """The content of one topic of a bag.
 
     Attributes:
-        count: messages.
         digest: SHA-256 of all of them, in their order.
     """
 
@@ -85,11 +71,7 @@ class TopicContent:
 
 
 def stamp_place(kind: str) -> int | None:
-    """Where the stamp of a message begins, past the head of its CDR; None: nowhere.
-
-    Args:
-        kind: type of the message, ``package/msg/Name``.
-    """
+    """Where the stamp of a message begins, past the head of its CDR; None: nowhere."""
     fields = list(message_fields(kind).values())
     if fields[0] in (_STAMPED, _TIME):
         return 0
@@ -109,11 +91,7 @@ def stamp_of(data: bytes, place: int | None) -> int | None:
 
 
 def message_definition(kind: str) -> str:
-    """Definition of a message type with all that it consists of, for MCAP.
-
-    Args:
-        kind: ``package/msg/Name``.
-    """
+    """Definition of a message type with all that it consists of, for MCAP."""
     own, parts = _definition(kind)
     known, text = {kind}, own
     while parts:
@@ -154,16 +132,7 @@ def _element(text: str) -> tuple[str, str]:
 def write_bag(
     path: Path, topics: Mapping[str, str], messages: Iterable[BagMessage]
 ) -> Path:
-    """Write a bag, whole or not at all.
-
-    Args:
-        path: ``.mcap``.
-        topics: name and type of each.
-        messages: those of a topic in the order that they came.
-
-    Raises:
-        FileWriteError: it cannot be written.
-    """
+    """Write a bag, whole or not at all; messages of a topic in the order they came."""
     order = {topic: k for k, topic in enumerate(sorted(topics))}
     with atomic_stream(path) as stream:
         writer = Writer(stream)
@@ -276,15 +245,7 @@ def _types(kind: str) -> tuple[str, ...]:
 
 
 def without_gaps(data: bytes, kind: str) -> bytes:
-    """A message with zeros between its fields.
-
-    Args:
-        data: little-endian CDR.
-        kind: type of the message, ``package/msg/Name``.
-
-    Raises:
-        ConfigurationError: it is not such a message.
-    """
+    """A message (little-endian CDR) with zeros between its fields."""
     copy = _Copy(data)
     copy.message(kind)
     return bytes(copy.out)
@@ -297,8 +258,6 @@ class BagRecorder:
     answers it, so a message that is the same as one before of its time counts once.
 
     Args:
-        node: that listens.
-        topics: name and type of each.
         kept: those that are published once, for who comes late.
 
     Attributes:
@@ -306,7 +265,6 @@ class BagRecorder:
     """
 
     def __init__(self, node: Node, topics: Mapping[str, str], kept: set[str]) -> None:
-        """Listen."""
         self._node = node
         self._topics = {node.resolve_topic_name(k): kind for k, kind in topics.items()}
         self._kept = {node.resolve_topic_name(topic) for topic in kept}
@@ -360,9 +318,6 @@ class BagRecorder:
 
         Messages of one time on a topic with several publishers have no order of their
         own: they come in that of their bytes.
-
-        Raises:
-            FileWriteError: it cannot be written.
         """
         written: list[BagMessage] = []
         for topic, messages in self._messages.items():
