@@ -24,7 +24,6 @@ class CompositeActuation(Actuation):
     """
 
     def __init__(self, parts: Sequence[Actuation]) -> None:
-        """Put them together."""
         if not parts:
             raise ParameterError("there is nothing to put together")
         self.parts = tuple(parts)

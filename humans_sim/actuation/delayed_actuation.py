@@ -70,7 +70,6 @@ class DelayedActuation(Actuation, ABC):
     SIGNALS: ClassVar[tuple[StateSignal, ...]] = ()
 
     def __init__(self, size: int, meaning: str, delay: float = 0.0) -> None:
-        """Nothing on the way yet."""
         if not (math.isfinite(delay) and delay >= 0):
             raise ParameterError(f"the control delay must be 0 or more, not {delay}")
         self._size, self._meaning, self.delay = size, meaning, delay

@@ -241,7 +241,6 @@ class FesMuscles(DelayedActuation):
         joint: str = "{side}_knee",
         flexion_sign: int | None = None,
     ) -> None:
-        """All muscles relaxed."""
         chosen = THIGH if muscles is None else muscles
         for name in chosen:
             if name not in PATHS:

@@ -73,7 +73,6 @@ class Hoist(Actuation):
         stiffness: float = STIFFNESS,
         damping: float = DAMPING,
     ) -> None:
-        """Find the tags."""
         links = {tag.name: tag.link for tag in model.parts.tags}
         if tags is None:
             tags = [name for name in links if name.startswith(SUSPENSION_PREFIX)]
@@ -228,7 +227,6 @@ class SuspendedActuation(CompositeActuation):
     """
 
     def __init__(self, actuation: Actuation, hoist: Hoist) -> None:
-        """Put them together."""
         super().__init__([actuation, hoist])
 
     def command(self, t: float, command: object) -> None:

@@ -120,7 +120,6 @@ class TorqueLaw(Actuation):
     def __init__(
         self, model: Model, law: Callable[[float, ControlState], np.ndarray]
     ) -> None:
-        """Evaluate a law; nothing is called yet."""
         self._law, self._names = law, tuple(model.joint_names)
 
     def command(self, t: float, command: Any) -> None:

@@ -94,7 +94,6 @@ class JointGroup:
         joints: Sequence[str] | None = None,
         longest_gap: float = 1.0,
     ) -> None:
-        """Begin with the first sample."""
         self.kind, self.actuation = kind, actuation
         self.sampled = SampledActuation(actuation, longest_gap)
         chosen = model.joint_names if joints is None else joints
@@ -187,7 +186,6 @@ class JointGroups:
     """
 
     def __init__(self, groups: Sequence[JointGroup]) -> None:
-        """Begin with the first sample."""
         if not groups:
             raise ParameterError("a body needs at least one group of drives")
         self.groups = tuple(groups)

@@ -229,7 +229,6 @@ class CommandClocks:
     """
 
     def __init__(self, count: int, signal: CommandSignal) -> None:
-        """All relaxed."""
         self.signal = signal
         self.shape = np.array([signal.upper, signal.lower, signal.fall])
         self.phase = np.zeros(count, dtype=np.int64)
@@ -372,7 +371,6 @@ class KneeGeometry(PositiveNumbers):
     viscosity: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse a knee that its muscles cannot pass."""
         super().__post_init__()
         for name in ("origin", "quadriceps_insertion"):
             if getattr(self, name) <= self.radius:

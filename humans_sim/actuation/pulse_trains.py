@@ -27,7 +27,6 @@ class PulseTrains:
     """
 
     def __init__(self, count: int) -> None:
-        """No pulse is due."""
         self._charge, self._period = np.zeros(count), np.zeros(count)
         self._first, self._given = np.zeros(count), np.zeros(count)
         self._due = np.full(count, math.inf)
@@ -85,7 +84,6 @@ class PulseTrainMuscles(FesMuscles):
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """No train runs."""
         super().__init__(*arguments, **options)
         self._trains = PulseTrains(len(self.muscle_names))
 

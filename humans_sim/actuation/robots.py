@@ -73,11 +73,6 @@ class RobotSetup:
     lag: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning.
-
-        Raises:
-            ParameterError: one is below zero, or zero where it may not be.
-        """
         for name in _NUMBERS:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):

@@ -70,7 +70,6 @@ class SampledActuation:
     """
 
     def __init__(self, actuation: DelayedActuation, longest_gap: float = 1.0) -> None:
-        """Begin with the first sample."""
         self.actuation, self.longest_gap = actuation, longest_gap
         self.events: list[Event] = []
         self._last: JointSample | None = None

@@ -90,11 +90,6 @@ class ServoNumbers:
     play: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning.
-
-        Raises:
-            ParameterError: one is below zero, or zero where it may not be.
-        """
         for name, value in vars(self).items():
             if not (math.isfinite(value) and value >= 0):
                 raise ParameterError(f"{name} must be 0 or more, not {value}")
@@ -243,11 +238,6 @@ class ServoSet:
     joints: Mapping[str, ServoNumbers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse gears that play in some joints alone.
-
-        Raises:
-            ParameterError: the play differs.
-        """
         for name, numbers in self.joints.items():
             if numbers.play != self.common.play:
                 raise ParameterError(

@@ -38,11 +38,6 @@ class MassProperties:
     inertia: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse what no body can have.
-
-        Raises:
-            BodyError: the mass is not positive, or the inertia is none.
-        """
         if not (np.isfinite(self.mass) and self.mass > 0):
             raise BodyError(f"the mass must be positive, not {self.mass} kg")
         center = _numbers(self.center, (3,), "the centre of mass")
@@ -72,7 +67,6 @@ class MassProperties:
         )
 
     def __add__(self, other: MassProperties) -> MassProperties:
-        """Two bodies as one."""
         mass = self.mass + other.mass
         center = (self.mass * self.center + other.mass * other.center) / mass
         inertia = np.zeros((3, 3))

@@ -216,7 +216,6 @@ class BodyMotion:
         return BodyState(self.x[k], self.R[k], self.P[k], self.L[k])
 
     def __len__(self) -> int:
-        """Number of samples."""
         return len(self.t)
 
 

@@ -73,7 +73,6 @@ class RigidBodies:
         self.inverses = np.linalg.inv(self.inertias)
 
     def __len__(self) -> int:
-        """How many bodies."""
         return len(self.masses)
 
     def state(

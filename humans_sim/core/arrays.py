@@ -93,11 +93,6 @@ class PositiveNumbers:
     MAY_BE_ZERO: ClassVar[Collection[str]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse other numbers.
-
-        Raises:
-            ParameterError: a field is not finite, negative, or zero where it may not.
-        """
         for name, value in vars(self).items():
             zero = name in self.MAY_BE_ZERO
             if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
@@ -115,11 +110,6 @@ class NumbersInRange:
     RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {}
 
     def __post_init__(self) -> None:
-        """Refuse other numbers.
-
-        Raises:
-            ParameterError: a field is out of its range.
-        """
         for name, (least, most) in self.RANGES.items():
             value = getattr(self, name)
             if not least <= value <= most:

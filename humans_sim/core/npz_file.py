@@ -337,7 +337,6 @@ class RowSpool:
         shape: tuple[int, ...],
         newest: int | None = None,
     ) -> None:
-        """No rows yet."""
         self._path, self.dtype, self.shape, self._newest = path, dtype, shape, newest
         self._size = math.prod(shape) * dtype.itemsize
         self._count = 0
@@ -348,7 +347,6 @@ class RowSpool:
             raise FileWriteError(fault_reason(fault), path) from fault
 
     def __len__(self) -> int:
-        """Rows that are kept."""
         newest = self._count if self._newest is None else self._newest
         return min(self._count, newest)
 

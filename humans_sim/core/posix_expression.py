@@ -34,7 +34,6 @@ class PosixExpression:
     """
 
     def __init__(self, text: str) -> None:
-        """Parse it."""
         if len(text) > _LONGEST:
             raise ParameterError(f"an expression has at most {_LONGEST} letters")
         self._text, self._at, self._depth = text, 0, 0

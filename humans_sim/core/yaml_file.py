@@ -145,7 +145,6 @@ class YamlValue:
         return [self._child(n, str(i)) for i, n in enumerate(self._node.value)]
 
     def __iter__(self) -> Iterator[YamlValue]:
-        """Iterate over the items of a list."""
         return iter(self.items())
 
     def plain(self) -> Any:

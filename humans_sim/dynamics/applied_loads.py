@@ -92,7 +92,6 @@ class AppliedLoads:
     """
 
     def __init__(self, system: System, actuation: Actuation) -> None:
-        """No push yet."""
         self._system, self.actuation = system, actuation
         self.pushes = Pushes(system)
         self.reaction = reaction_of(system)

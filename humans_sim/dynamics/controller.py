@@ -169,7 +169,6 @@ class ControlClock:
     """
 
     def __init__(self, controller: ControlFunction, period: float) -> None:
-        """Nothing is due yet."""
         self._controller, self._period = controller, check_control_period(period)
         self._start, self._calls = 0.0, 0
         self.next_call = math.inf

@@ -86,7 +86,6 @@ class Dop853:
     """
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         self._rates, self.t, self.y = problem.rhs, problem.t, problem.y
         self._tolerances = problem.rtol, np.asarray(problem.atol, dtype=float)
         self._whole_step = problem.whole_step
@@ -206,7 +205,6 @@ class Rosenbrock:
     """
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         rates, t, y, self._rtol, self._atol, first_step, derivatives = problem[:7]
         if derivatives is None:
             raise ParameterError("a Rosenbrock method needs derivatives")
@@ -349,7 +347,6 @@ class ImplicitRadau:
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         rhs, t, y, rtol, atol, first_step, derivatives = problem[:7]
         known = derivatives or differences(rhs)
         # The bound is set anew at each step; infinity lets the first step be chosen.
@@ -409,7 +406,6 @@ class Cvode:
     """SUNDIALS CVODE through scikit-sundae: BDF with a dense Newton iteration."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         rhs, t, y, rtol, atol, first_step, *_ = problem
         try:
             from sksundae.cvode import CVODE

@@ -211,7 +211,6 @@ class BoundedRows:
     def __init__(
         self, friction: np.ndarray, torsional: np.ndarray, rolling: np.ndarray
     ) -> None:
-        """Note what there is."""
         self.joints = np.flatnonzero(friction)
         self._bounds = friction[self.joints]
         self._torsional, self._rolling = torsional, rolling

@@ -173,7 +173,6 @@ class RunStream:
     def __init__(
         self, path: Path | str, newest: int | None = None, expected: int = 0
     ) -> None:
-        """No samples yet."""
         self.path, self._newest, self._expected = Path(path), newest, expected
         self._block: list[Sample] = []
         self._spools: dict[str, RowSpool] = {}

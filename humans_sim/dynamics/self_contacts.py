@@ -56,7 +56,6 @@ class SelfContacts:
     """
 
     def __init__(self, pairs: LinkPairs, tree: pin.Model, joints: int) -> None:
-        """Nothing is near yet."""
         self._pairs, self._tree, self._count = pairs, tree, joints
         self.names = tuple(
             f"{one}/{other}.{k}" for one, other in pairs.names for k in range(SLOTS)

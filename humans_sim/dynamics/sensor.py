@@ -54,7 +54,6 @@ class SignalErrors:
     range: float = math.inf
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         if not self.range > 0:
             raise ParameterError(
                 f"range of a sensor must be above zero, not {self.range}"
@@ -88,7 +87,6 @@ class ErrorSource:
         period: float,
         rng: np.random.Generator,
     ) -> None:
-        """Draw what stays: bias and scale."""
         self._errors, self._period, self._rng = errors, period, rng
         self._bias = errors.bias * rng.standard_normal(axes)
         self._scale = 1.0 + errors.scale * rng.standard_normal(axes)
@@ -130,7 +128,6 @@ class Sensor(ABC):
     """
 
     def __init__(self, name: str, period: float, delay: float, seed: int) -> None:
-        """Not attached yet."""
         if not (math.isfinite(period) and period > 0):
             raise ParameterError(f"the period of {name} must be above zero: {period}")
         if not (math.isfinite(delay) and delay >= 0):
@@ -204,7 +201,6 @@ class SensorClock(ControlClock):
     def __init__(
         self, sensors: Sequence[Sensor], control: ControlClock | None = None
     ) -> None:
-        """Nothing is due yet."""
         self._sensors, self._control = tuple(sensors), control
         names = [sensor.name for sensor in sensors]
         self._counts = [0] * len(names)

@@ -95,7 +95,6 @@ class FootSensor(Sensor):
         seed: int = 0,
         name: str = "",
     ) -> None:
-        """Not attached yet."""
         super().__init__(name or sole, period, delay, seed)
         self.sole, self._threshold = sole, threshold
         self._force, self._torque = force or SignalErrors(), torque or SignalErrors()
@@ -184,7 +183,6 @@ class Imu(Sensor):
         seed: int = 0,
         name: str = "imu",
     ) -> None:
-        """Not attached yet."""
         super().__init__(name, period, delay, seed)
         self.frame = frame
         self.accelerometer = accelerometer or SignalErrors()
@@ -291,7 +289,6 @@ class JointEncoders(Sensor):
         seed: int = 0,
         name: str = "joints",
     ) -> None:
-        """Not attached yet."""
         super().__init__(name, period, delay, seed)
         self._angle, self._speed = angle or SignalErrors(), speed
         self._joints: tuple[str, ...] = ()

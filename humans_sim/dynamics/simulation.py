@@ -134,13 +134,11 @@ class SimulationError(HumansError):
     """
 
     def __init__(self, message: str, sample: Sample, run: Run) -> None:
-        """Keep the last state and what was computed."""
         self.time, self.q, self.v, self.z = sample.t, sample.q, sample.v, sample.z
         self.run, self._parts = run, (message, sample, run)
         super().__init__(f"at {sample.t:.9g} s: {message}")
 
     def __reduce__(self) -> tuple[type[SimulationError], tuple[str, Sample, Run]]:
-        """Made again from its parts, as between processes."""
         return type(self), self._parts
 
 
@@ -213,7 +211,6 @@ class Simulation(OwnIntegration):
         sensors: Sequence[Sensor] = (),
         **options: Any,
     ) -> None:
-        """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
         defaults: Mapping[str, Any] = {}
         if known is not None and isinstance(model, Model):

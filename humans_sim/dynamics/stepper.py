@@ -141,7 +141,6 @@ class Options:
         return cls(**{**defaults, **given})
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         for name in (
             "rtol",
             "atol",
@@ -188,7 +187,6 @@ class Stepper(ABC):
         v: np.ndarray,
         control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v); methods then handle what is due at once."""
         self.system, self.actuation, self.options = system, actuation, options
         self.control = control
         self.loads = AppliedLoads(system, actuation)

@@ -73,7 +73,6 @@ class FlatChart:
     """Coordinates of a vector space: the identity."""
 
     def __init__(self, centre: np.ndarray) -> None:
-        """Coordinates around ``centre``."""
         self._centre = np.array(centre, dtype=float)
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
@@ -97,7 +96,6 @@ class FreeBaseChart:
     """
 
     def __init__(self, centre: np.ndarray) -> None:
-        """Coordinates around the configuration ``centre`` of a biped model."""
         self.centre = np.array(centre, dtype=float)
         normalise_quaternion(self.centre)
 

@@ -300,7 +300,6 @@ class CollisionShape:
     reach: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Fix the vertices and their bounding ball."""
         centre = (self.vertices.min(axis=0) + self.vertices.max(axis=0)) / 2.0
         reach = float(np.linalg.norm(self.vertices - centre, axis=1).max())
         self.vertices.setflags(write=False)

@@ -223,11 +223,6 @@ class SelfCollision:
     friction: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a coefficient below zero, or a pair in both lists.
-        """
         if self.friction is not None and not self.friction >= 0.0:
             raise ParameterError(
                 f"friction of links must be 0 or more, not {self.friction}"

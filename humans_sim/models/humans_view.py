@@ -54,7 +54,6 @@ class HumansView:
     """A model in HuMAnS coordinates; made by ``model.humans``."""
 
     def __init__(self, model: Model, layout: HumansLayout) -> None:
-        """View of ``model`` with the given layout."""
         self._model = model
         self._layout = layout
         self.size = model.nv

@@ -33,7 +33,6 @@ class LinkTree:
     """Parent and child links of a model's URDF, moving and fixed."""
 
     def __init__(self, model: Model) -> None:
-        """Read the joints of the model's URDF."""
         self._model = model
         self._data = model.data()
         self._moving: list[tuple[str, str]] = []
@@ -84,7 +83,6 @@ class LinkCoordinates:
     """
 
     def __init__(self, model: Model, tags: Sequence[str]) -> None:
-        """Choose the tags."""
         links = {tag.name: tag.link for tag in model.parts.tags}
         for name in tags:
             if name not in links:

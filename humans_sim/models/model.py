@@ -79,7 +79,6 @@ class Model:
         return self._points(tuple(by_name[name] for name in names))
 
     def __repr__(self) -> str:
-        """Name and size."""
         return f"<Model {self.name}: {self.nv} degrees of freedom, {self.mass:g} kg>"
 
     def data(self) -> pin.Data:
@@ -452,7 +451,6 @@ class JointMemory:
     """
 
     def __init__(self, data: pin.Data, joints: Sequence[int]) -> None:
-        """Look up where the joints are."""
         self.data = data
         self._joints = np.array(joints, dtype=np.intp)
         count = len(data.oMi)

@@ -223,7 +223,6 @@ class Ground:
     surface: CompliantSurface | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         SOLIDS.check("a scene", len(self.solids))
         for friction in (self.friction, *(s.friction for s in self.solids)):
             if friction is not None and not (math.isfinite(friction) and friction >= 0):

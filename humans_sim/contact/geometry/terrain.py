@@ -206,7 +206,6 @@ class TriangleMesh:
     _table: MeshTable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the mesh."""
         table = mesh_table(self.vertices, self.faces, self.name)
         for key, value in (
             ("_table", table),
@@ -311,7 +310,6 @@ class HeightField(TriangleMesh):
         friction: float | None = None,
         bottom: float | None = None,
     ) -> None:
-        """Check the numbers, and make the mesh."""
         grid = real_array(heights, f"heights of {name}")
         if grid.ndim != 2 or min(grid.shape) < 2:
             raise ParameterError(

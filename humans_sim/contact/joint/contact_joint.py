@@ -211,7 +211,6 @@ class ContactJoint(Joint):
     correct: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no contact."""
         for name in ("first", "second"):
             if not isinstance(getattr(self, name), Surface):
                 kind = type(getattr(self, name)).__name__

@@ -39,7 +39,6 @@ class AxisJoint(Joint):
     second: pin.SE3 = field(default_factory=pin.SE3.Identity)
 
     def __post_init__(self) -> None:
-        """Refuse axes that are none."""
         axes = real_array(self.axes, "axes of a joint").copy()
         if axes.ndim != 2 or axes.shape[0] != 6 or not np.isfinite(axes).all():
             raise ParameterError("axes of a joint: a finite array (6, freedoms)")

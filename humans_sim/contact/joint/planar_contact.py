@@ -67,7 +67,6 @@ class Circle(Contour):
     hollow: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a circle that is none."""
         positive(self.radius, "radius of a circle")
 
     def at(self, point: np.ndarray) -> ContourPoint:
@@ -90,7 +89,6 @@ class Ellipse(Contour):
     semi_axes: tuple[float, float]
 
     def __post_init__(self) -> None:
-        """Refuse an ellipse that is none."""
         for length in self.semi_axes:
             positive(length, "semi-axis of an ellipse")
 

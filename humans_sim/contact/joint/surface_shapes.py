@@ -43,7 +43,6 @@ class Plane(Surface):
     round = True
 
     def __post_init__(self) -> None:
-        """Refuse a placement that is none."""
         placed(self.placement, "plane")
 
     def local(self, point: np.ndarray) -> SurfacePoint:
@@ -125,7 +124,6 @@ class Sphere(Surface):
     round = True
 
     def __post_init__(self) -> None:
-        """Refuse a sphere that is none."""
         positive(self.radius, "radius of a sphere")
         placed(self.placement, "sphere")
 
@@ -168,7 +166,6 @@ class Cylinder(Revolution):
     steady = True
 
     def __post_init__(self) -> None:
-        """Refuse a cylinder that is none."""
         positive(self.radius, "radius of a cylinder")
         placed(self.placement, "cylinder")
 
@@ -191,7 +188,6 @@ class Cone(Revolution):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse a cone that is none."""
         positive(self.half_angle, "half angle of a cone")
         if self.half_angle >= math.pi / 2:
             raise ParameterError(
@@ -223,7 +219,6 @@ class Torus(Revolution):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse a torus that is none."""
         positive(self.ring_radius, "ring radius of a torus")
         positive(self.tube_radius, "tube radius of a torus")
         if self.tube_radius >= self.ring_radius:
@@ -269,7 +264,6 @@ class Inside(Surface):
     surface: Surface
 
     def __post_init__(self) -> None:
-        """Take over what is known of the surface."""
         if not isinstance(self.surface, Surface):
             kind = type(self.surface).__name__
             raise ParameterError(f"the inside of a Surface, not of a {kind}")
@@ -316,7 +310,6 @@ class Edge(Surface):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse an edge that is none."""
         for name in ("first", "second"):
             given = np.asarray(getattr(self, name), dtype=float)
             object.__setattr__(

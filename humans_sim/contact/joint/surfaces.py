@@ -45,7 +45,6 @@ class SurfacePoint:
     turning: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        """Make its arrays what pinocchio takes."""
         for name in ("point", "normal", "axes", "curvatures", "turning"):
             given = getattr(self, name)
             if given is None:
@@ -221,7 +220,6 @@ class NoContactError(ContactError):
     """
 
     def __init__(self, gap: float, angle: float) -> None:
-        """Say how far the surfaces are from touching."""
         self.gap, self.angle = gap, angle
         how = "overlap" if gap < 0 else "are apart"
         super().__init__(
@@ -239,7 +237,6 @@ class CurvatureSumError(ContactError):
     """
 
     def __init__(self, total: float, conforming: bool) -> None:
-        """Say what the sum means."""
         self.total = total
         what = (
             "the surfaces conform (C1 + C2 = 0) and touch along a whole curve"
@@ -257,7 +254,6 @@ class ForbiddenMotionError(ContactError):
     """
 
     def __init__(self, motions: dict[str, float], why: str) -> None:
-        """List what was asked for."""
         self.motions = dict(motions)
         asked = ", ".join(f"{name} ({value:.3g})" for name, value in motions.items())
         super().__init__(f"forbidden: {asked}; {why}")
@@ -306,7 +302,6 @@ class ImplicitSurface(Surface):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse a placement that is none."""
         placed(self.placement, "implicit surface")
 
     def local(self, point: np.ndarray) -> SurfacePoint:
@@ -353,7 +348,6 @@ class Ellipsoid(Surface):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse an ellipsoid that is none."""
         if len(self.semi_axes) != 3:
             raise SurfaceError(f"an ellipsoid has 3 semi-axes, not {self.semi_axes}")
         for length in self.semi_axes:

@@ -255,7 +255,6 @@ class ContactProblemError(HumansError):
     """
 
     def __init__(self, message: str, residual: float) -> None:
-        """Keep the residual with the message."""
         self.residual = residual
         super().__init__(f"{message} (relative residual {residual:.1e})")
 

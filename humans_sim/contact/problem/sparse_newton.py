@@ -204,7 +204,6 @@ class BlockMatrix:
     def __init__(
         self, blocks: np.ndarray, rows: np.ndarray, columns: np.ndarray, count: int
     ) -> None:
-        """Keep the blocks."""
         self.blocks, self.rows, self.columns, self.count = blocks, rows, columns, count
         starts = np.searchsorted(rows, np.arange(count + 1))
         self.fields = (blocks, starts, columns)

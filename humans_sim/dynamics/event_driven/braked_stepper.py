@@ -38,7 +38,6 @@ class BrakedChart:
     """Coordinates of the model, then the heights of the shoes."""
 
     def __init__(self, chart: Chart, heights: np.ndarray) -> None:
-        """Coordinates around a configuration."""
         self._chart, self._heights = chart, heights
 
     def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +75,6 @@ class BrakedSystem:
     methods: tuple[str, ...] = (EVENT_DRIVEN,)
 
     def __init__(self, inner: ModelSystem) -> None:
-        """Put shoes on its joints."""
         self.inner, self._joints = inner, inner.rubbing_joints
         self._weight = inner.dissipation.friction[self._joints]
         names = [inner.velocity_names[j] for j in self._joints]
@@ -182,7 +180,6 @@ class BrakedActuation(Actuation):
     """
 
     def __init__(self, system: BrakedSystem, inner: Actuation) -> None:
-        """Hand everything on."""
         self._system, self._inner = system, inner
         self.nz, self.z_names = inner.nz, inner.z_names
         self._rest = np.zeros(system.nv - system.inner.nv)
@@ -276,7 +273,6 @@ class BrakedStepper(Stepper):
         v: np.ndarray,
         control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v), the shoes on their joints."""
         assert isinstance(system, ModelSystem)
         self.system, self.actuation, self.options = system, actuation, options
         self.control = control

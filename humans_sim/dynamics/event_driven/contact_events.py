@@ -70,7 +70,6 @@ class ContactEvents:
         options: Options,
         recorder: EventRecorder,
     ) -> None:
-        """No impact happened yet."""
         self._recorder = recorder
         self._bodies, self._motion, self._options = motion.bodies, motion, options
         self._loads = loads

@@ -374,7 +374,6 @@ class LoadSlopes:
     def __init__(
         self, loads: AppliedLoads, chart: Chart, t: float, y: np.ndarray, nv: int
     ) -> None:
-        """At a time and a state."""
         n = len(y)
         self._loads, self._chart, self._nv = loads, chart, nv
         self._now, rates = self._at(t, y)

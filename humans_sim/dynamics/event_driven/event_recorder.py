@@ -81,7 +81,6 @@ class EventRecorder:
     """
 
     def __init__(self, system: System, motion: SmoothMotion) -> None:
-        """Nothing is noted until it is asked for."""
         self._system, self._motion = system, motion
         self.states: list[EventState] = []
         self.active = False

@@ -49,7 +49,6 @@ class FacetChanges:
     """
 
     def __init__(self, system: System) -> None:
-        """Note which solids are of one mesh."""
         self._system: ModelSystem | None = None
         self._which = np.zeros(0, dtype=np.int64)
         self._start: Facets = ()
@@ -196,7 +195,6 @@ class EventSearch:
         motion: SmoothMotion,
         integrator: MotionIntegrator,
     ) -> None:
-        """Nothing is watched yet."""
         self._system, self._loads = system, loads
         self._bodies = motion.bodies
         self._motion, self._integrator = motion, integrator

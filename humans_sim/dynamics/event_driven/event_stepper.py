@@ -82,7 +82,6 @@ class EventStepper(Stepper):
         v: np.ndarray,
         control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v)."""
         super().__init__(system, actuation, options, t, q, v, control)
         implicit = options.integrator in IMPLICIT
         self.motion = SmoothMotion(

@@ -55,7 +55,6 @@ class WorkBudget:
     def __init__(
         self, motion: SmoothMotion, most: float, t: float, hand_over: bool
     ) -> None:
-        """Nothing is spent yet."""
         self._motion, self._most, self._allowed = motion, most, most
         self._spent_before = self._events = 0
         self._since = self._quiet_since = t
@@ -130,7 +129,6 @@ class HandOver:
     def __init__(
         self, system: System, loads: AppliedLoads, state: State, time_step: float
     ) -> None:
-        """Not under way."""
         self._system, self._loads, self._state = system, loads, state
         self._largest = _LARGEST * time_step
         self._size = _FIRST * self._largest

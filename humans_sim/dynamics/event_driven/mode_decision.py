@@ -51,7 +51,6 @@ class ModeDecision:
     """
 
     def __init__(self, loads: AppliedLoads, motion: SmoothMotion) -> None:
-        """Nothing is decided yet."""
         self._bodies, self._loads, self._motion = motion.bodies, loads, motion
 
     def decide(self, state: State, which: np.ndarray, slides: np.ndarray) -> None:

@@ -333,7 +333,6 @@ class CompiledModel:
     """
 
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
-        """Put the arrays together that the kernels read and write."""
         moving, poses, motions, joints = system.contact_arrays
         self._model, self.nv, self.contacts = system.model, system.nv, system.contacts
         # Plain tuples: numba takes a microsecond to see the type of a named one.

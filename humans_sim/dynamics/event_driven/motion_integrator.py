@@ -49,7 +49,6 @@ class StiffnessSwitch:
     """
 
     def __init__(self, problem: InitialValueProblem, positions: int = 0) -> None:
-        """Start with the explicit method."""
         derivatives = differences(problem.rhs, positions)
         self._problem = problem._replace(derivatives=derivatives)
         self._method: Dop853 | ImplicitRadau = Dop853(problem)
@@ -128,7 +127,6 @@ class MotionIntegrator:
     _chart: Chart
 
     def __init__(self, system: System, motion: SmoothMotion, options: Options) -> None:
-        """Not started."""
         self._system, self._motion, self._options = system, motion, options
         self._first_step: float | None = _FIRST_STEP
         self._solver: integrators.Integrator | None = None

@@ -313,7 +313,6 @@ class SmoothMotion:
     def __init__(
         self, system: System, loads: AppliedLoads, creep_speed: float | None = None
     ) -> None:
-        """All contacts are open."""
         self._system, self._loads, self.creep_speed = system, loads, creep_speed
         self._stabilisation = STABILISATION if creep_speed is None else _FAST
         self._damping: np.ndarray | None = None

@@ -51,7 +51,6 @@ class StateEquations:
     """
 
     def __init__(self, stepper: Stepper) -> None:
-        """Begin where the stepper is."""
         if not isinstance(stepper, EventStepper) or (
             stepper.motion.creep_speed is not None
         ):

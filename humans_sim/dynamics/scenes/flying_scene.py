@@ -72,7 +72,6 @@ class FlyingScene(SceneSystem):
         flight: str = "lie",
         **options: Any,
     ) -> None:
-        """Put bodies, and a robot, on a ground."""
         super().__init__(bodies, ground, **options)
         if flight not in STEPS:
             raise ParameterError(

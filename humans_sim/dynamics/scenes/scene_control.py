@@ -31,7 +31,6 @@ class SceneActuation(Actuation):
         robot: Actuation | None = None,
         loads: Sequence[Load] = (),
     ) -> None:
-        """Put them together."""
         self._scene, self._loads = scene, tuple(loads)
         self._robot = Actuation() if robot is None else robot
         self._nq, self._nv = scene.robot_nq, scene.robot_nv

@@ -72,7 +72,6 @@ class SurfaceContact:
     size: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no contact."""
         for word in ("first", "second"):
             if not isinstance(getattr(self, word), Surface):
                 kind = type(getattr(self, word)).__name__
@@ -97,7 +96,6 @@ class NearestPoints:
     """
 
     def __init__(self, contact: SurfaceContact) -> None:
-        """Nothing is known yet."""
         self._contact = contact
         self._last: Nearest | None = None
         self._turn = np.eye(3)

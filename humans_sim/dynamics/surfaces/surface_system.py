@@ -64,7 +64,6 @@ class TreeChart:
     """Coordinates x around a centre: the exponential map of each joint."""
 
     def __init__(self, tree: pin.Model, centre: np.ndarray) -> None:
-        """Coordinates around a configuration of a tree."""
         self._tree = tree
         self._centre = pin.normalize(tree, np.array(centre, dtype=float))
         # A quaternion has one number more than its velocity has.

@@ -69,7 +69,6 @@ class BoundedSteps:
     """
 
     def __init__(self, system: Bounded) -> None:
-        """No step yet."""
         self._system, self._damping = system, system.dissipation.damping
         self.forces = np.zeros(system.nv + 3 * len(system.contacts))
         self._groups: BoundedGroups | None = None

@@ -163,7 +163,6 @@ class ModelSteps:
     """
 
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
-        """Put the arrays together that the kernels read and write."""
         table = system.contacts
         moving, _, _, joints = system.contact_arrays
         self._system, self._has_links = system, LINK in table.kinds

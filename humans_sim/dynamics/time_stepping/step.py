@@ -216,7 +216,6 @@ class ImpulseSteps:
     """
 
     def __init__(self, system: System, loads: AppliedLoads, state: State) -> None:
-        """No step yet."""
         self._system, self._loads, self._state = system, loads, state
         nc = len(system.contacts)
         self.mode = np.zeros(nc, dtype=np.int64)

@@ -52,7 +52,6 @@ class TimeStepper(Stepper):
         v: np.ndarray,
         control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v)."""
         super().__init__(system, actuation, options, t, q, v, control)
         self.steps = ImpulseSteps(system, self.loads, self.state)
         self._last: tuple[np.ndarray, np.ndarray, _Measured] | None = None
