@@ -64,13 +64,7 @@ NO_DRIVES = held_forces(np.zeros(0))
 
 
 class SetPoints(NamedTuple):
-    """Set points that move at constant speeds.
-
-    Attributes:
-        elapsed: time since they began to [s].
-        origin: where they were then (njoints,) [rad].
-        rate: (njoints,) [rad/s].
-    """
+    """Set points that move at constant speeds, as in a :class:`DriveTable`."""
 
     elapsed: float
     origin: np.ndarray
@@ -95,14 +89,7 @@ def pull(point, rate, angle, turning, parameters):
 
 @kernel
 def drive_torques(path, q, v, parameters):
-    """Force of drives on the velocities (nv,).
-
-    Args:
-        path: fields of :class:`SetPoints`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-        parameters: of the drives, as in a :class:`DriveTable` (njoints, 8).
-    """
+    """Force of drives (nv,); ``path`` has the fields of :class:`SetPoints`."""
     elapsed, origin, rate = path
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
@@ -117,15 +104,7 @@ def drive_torques(path, q, v, parameters):
 
 @kernel
 def table_torques(drives, locked, t, q, v):
-    """Force of a table of drives (nv,); what a lock supports is left out.
-
-    Args:
-        drives: fields of a :class:`DriveTable`, as a plain tuple.
-        locked: velocities that are locked.
-        t: time [s].
-        q: configuration.
-        v: velocity.
-    """
+    """Force of a :class:`DriveTable` (nv,); what a lock supports is left out."""
     start, origin, rate, parameters, held = drives
     force = drive_torques((t - start, origin, rate), q, v, parameters)
     for j in range(held.shape[0]):
@@ -139,8 +118,6 @@ class Actuation:
     """An actuation without force and state; a parent for others.
 
     Attributes:
-        nz: number of states.
-        z_names: their names.
         armature: inertia that the actuation adds to the coordinates (nv,), or None.
         frictional_joints: joints whose friction is part of the actuation's torques:
             what the model says of their friction then does not act besides.
@@ -172,11 +149,7 @@ class Actuation:
         return np.zeros(len(v)), z
 
     def drives(self) -> DriveTable | None:
-        """The forces of :meth:`dynamics` until the next event, as kernels take them.
-
-        None where they are no table: then :meth:`dynamics` is called at every stage of
-        a step.
-        """
+        """Forces of :meth:`dynamics` until the next event; None: they are no table."""
         return NO_DRIVES if type(self).dynamics is Actuation.dynamics else None
 
     def detect(
@@ -192,10 +165,7 @@ class Actuation:
     def handle(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
-        """Handle events: those of ``detect`` that fired, and the time that came.
-
-        Returns the new z and what to record.
-        """
+        """Handle signals and times that came; the new z, and what to record."""
         return z, ()
 
     def reset(

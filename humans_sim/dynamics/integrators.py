@@ -50,9 +50,6 @@ class InitialValueProblem(NamedTuple):
 
     Attributes:
         rhs: the right-hand side, of time and state.
-        t: where to start [s].
-        y: the state there.
-        rtol: relative tolerance.
         atol: absolute tolerance of each state.
         first_step: size of the first step [s]; None leaves it to the integrator.
         derivatives: of the right-hand side by the state and by time, for implicit
@@ -74,16 +71,7 @@ class InitialValueProblem(NamedTuple):
 
 
 class Dop853:
-    """One step at a time, with the method's own polynomial between its ends.
-
-    Args:
-        problem: what to solve.
-
-    Attributes:
-        t: where the last step ended [s].
-        y: the state there.
-        step_size: size that the next step would have [s].
-    """
+    """``dop853``: the method's own polynomial lies between the ends of a step."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         self._rates, self.t, self.y = problem.rhs, problem.t, problem.y
@@ -193,16 +181,7 @@ _FIRST_STEP = 1e-3
 
 
 class Rosenbrock:
-    """One step at a time, with a cubic between its ends.
-
-    Args:
-        problem: with the stiff part of the derivatives, at least.
-
-    Attributes:
-        t: where the last step ended [s].
-        y: the state there.
-        step_size: size that the next step would have [s].
-    """
+    """``rosenbrock``: needs the stiff part of the derivatives; a cubic inside steps."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         rates, t, y, self._rtol, self._atol, first_step, derivatives = problem[:7]
@@ -285,13 +264,7 @@ _DIFFERENCE = 1e-9
 
 
 def differences(rhs: Rhs, positions: int = 0) -> Derivatives:
-    """Derivatives of a right-hand side by differences; none by time.
-
-    Args:
-        rhs: of time and state.
-        positions: number of leading states whose derivatives are left out: what is
-            stiff depends on velocities.
-    """
+    """Derivatives by differences; none by time or of the leading ``positions``."""
 
     def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         columns = np.zeros((len(y), len(y)))
@@ -395,10 +368,7 @@ class ImplicitRadau:
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
 
     def adjust(self) -> None:
-        """Evaluate it anew: the next step begins with the rates of the last one.
-
-        With old ones, the error of each step would be of first order in its size.
-        """
+        """Evaluate it anew, for the reason of :meth:`Dop853.adjust`."""
         self.refresh()
 
 

@@ -61,14 +61,7 @@ def contact_table(
     limits: Sequence[str],
     limit_restitution: float,
 ) -> ContactTable:
-    """Each point with each solid, then the limits.
-
-    Args:
-        ground: the scene.
-        points: names of the contact points.
-        limits: names of the limits.
-        limit_restitution: Newton's coefficient of a joint at its limit.
-    """
+    """Each point with each solid, then the limits."""
     names = [
         name if len(ground.solids) == 1 else f"{name}/{solid.name}"
         for name in points
@@ -108,17 +101,7 @@ class ContactPoints(NamedTuple):
         features: BodyFeatures | None,
         locked: np.ndarray,
     ) -> ContactPoints:
-        """Tags of a model, and features of those of its links that can move.
-
-        Args:
-            model: the model.
-            tags: names of tags.
-            features: of its body, or None.
-            locked: velocities that are zero.
-
-        Raises:
-            ParameterError: there is no such tag or link, or a name stands twice.
-        """
+        """Tags of a model, and features of those of its links that can move."""
         fixed = model.tag_points(tags)
         own = {tag.name: tag.link for tag in model.parts.tags}
         links = tuple(own[name] for name in tags)
@@ -141,11 +124,7 @@ class ContactPoints(NamedTuple):
         )
 
     def bounding_balls(self, radii: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres (m, 3) and radii (m,) of balls round the points of each link [m].
-
-        Args:
-            radii: of the points (n,) [m].
-        """
+        """Centres (m, 3) and radii (m,) of balls round the points of each link [m]."""
         points = self.points
         centres = np.zeros((len(points.joints), 3))
         reaches = np.zeros(len(points.joints))
@@ -182,25 +161,7 @@ class ModelSystem:
         self_collision: SelfCollision | None = None,
         dissipation: JointDissipation | None = None,
     ) -> None:
-        """Put a model into a scene.
-
-        Args:
-            model: the model.
-            ground: the scene.
-            locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base.
-            limits: whether joints stop at their limits; or other limits for some, by
-                name: (lower, upper) [rad].
-            limit_restitution: Newton's coefficient of a joint at its limit.
-            radii: radius of the ball around a contact point, by its name [m].
-            armature: inertia of drives on the diagonal of the mass matrix (nv,).
-            contacts: tags of the model that may touch; its contact points unless given.
-            gravity: [m/s^2]; the model's own, downwards, unless given.
-            features: points and balls of the body that touch in addition.
-            self_collision: links that touch each other (method time_stepping alone);
-                none unless given.
-            dissipation: damping and dry friction of the joints; the model's own unless
-                given.
-        """
+        """Put a model into a scene; arguments as of ``Simulation`` and ``Contacts``."""
         self.model, self.ground = model, ground
         self.name = model.name
         self.nq, self.nv = model.nq, model.nv
@@ -370,13 +331,7 @@ class ModelSystem:
         return self._links
 
     def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
-        """Whether no links can touch each other soon; their gaps then count as 1 m.
-
-        Args:
-            q: configuration.
-            v: velocity.
-            time: half a step [s].
-        """
+        """Whether no links can touch each other soon; their gaps then count as 1 m."""
         links, tree = self._links, self._tree_arrays
         if not len(links):
             return True
@@ -474,12 +429,7 @@ class ModelSystem:
         return self._bounded.turns
 
     def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
-        """Rows of dry, rolling and torsional friction, after equations of motion at q.
-
-        Args:
-            q: configuration.
-            which: contacts of the step (k,).
-        """
+        """Rows of dry, rolling and torsional friction, after the terms at q."""
         if not self._bounded.any:
             return None
         spin = np.zeros((len(which), 3, self.nv))
@@ -507,12 +457,7 @@ class ModelSystem:
         return gaps
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Numbers of what some contacts of points are with: a face, an edge (k,).
-
-        Args:
-            q: configuration.
-            which: indices of the contacts (k,).
-        """
+        """Numbers of what some contacts of points are with: a face, an edge (k,)."""
         data = self._data
         pin.forwardKinematics(self._pin, data, q)
         self._read(data, 0)
@@ -539,14 +484,7 @@ class ModelSystem:
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
     ) -> np.ndarray:
-        """Generalised force of a world force at a point of a link (nv,).
-
-        Args:
-            q: configuration.
-            link: a link or frame; empty for the base.
-            point: in the link's frame [m].
-            force: in the world [N].
-        """
+        """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
         generalised = point_force(self._pin, self._data, q, link, point, force)
         generalised[self.locked] = 0.0
         return generalised

@@ -41,12 +41,7 @@ from humans_sim.results.records import LIMIT, POINT, ContactTable
 
 @kernel
 def corner_gaps(corners, q):
-    """Heights of the corners (n,) [m].
-
-    Args:
-        corners: from the centre of mass, at angle zero (n, 2) [m].
-        q: x, z of the centre of mass and the angle.
-    """
+    """Heights of the corners (n,) [m], which are (n, 2) at angle zero."""
     c, s = math.cos(q[2]), math.sin(q[2])
     gaps = np.empty(corners.shape[0])
     for k in range(corners.shape[0]):
@@ -246,14 +241,6 @@ def planar_body(
     """A rigid body in the plane whose corners may touch the floor.
 
     Coordinates: x, z of its centre of mass and its angle, counterclockwise.
-
-    Args:
-        name: what messages call it.
-        corners: (n, 2) from the centre of mass, at angle zero [m].
-        mass: [kg].
-        inertia: about the centre of mass [kg m^2].
-        friction: Coulomb's coefficient.
-        restitution: Newton's coefficient.
     """
     corners = np.asarray(corners, dtype=float)
     n = len(corners)

@@ -79,9 +79,6 @@ class FootSensor(Sensor):
         threshold: normal force below which there is no centre of pressure [N].
         seed: of the errors.
         name: by which controllers and records know it; that of the sole unless given.
-
-    Attributes:
-        sole: the same.
     """
 
     def __init__(
@@ -166,11 +163,6 @@ class Imu(Sensor):
         gyroscope: errors of the angular rate [rad/s].
         seed: of the errors.
         name: by which controllers and records know it.
-
-    Attributes:
-        frame: the same.
-        accelerometer: the same.
-        gyroscope: the same.
     """
 
     def __init__(
@@ -341,15 +333,7 @@ _WORDS = ("frame", "sole")
 
 
 def read_sensors(path: Path | str) -> list[Sensor]:
-    """The sensors that a file describes, by name.
-
-    Args:
-        path: the file, ``.yaml``.
-
-    Raises:
-        ModelFileError: the file is missing, or something in it is wrong; it names the
-            line and the key.
-    """
+    """The sensors that a file (``.yaml``) describes, by name."""
     return sensors_of(read_yaml(path))
 
 

@@ -70,14 +70,6 @@ class OwnIntegration(ABC):
         Contacts that touch are closed, impacts happen, and the controller, where it has
         a period, is called. From now on :meth:`rates` and :meth:`signals` are those of
         these equations. A :class:`Push` of the simulation does not act in them.
-
-        Args:
-            q: configuration.
-            v: velocity; zero unless given.
-            t: [s].
-
-        Raises:
-            ParameterError: the method is not ``event_driven``, or contacts creep.
         """
         self._equations = StateEquations(self.start(q, v, t))
         return self._equations
@@ -108,11 +100,7 @@ class OwnIntegration(ABC):
 
 
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:
-    """Times start + k period up to the end; the end itself is the last.
-
-    Raises:
-        ParameterError: there are too many.
-    """
+    """Times start + k period up to the end; the end itself is the last."""
     ratio = (end - start) / period * (1 + 1e-12) + 1e-9
     count = SAMPLES.check("a run", math.floor(min(ratio, sys.float_info.max)))
     times = start + period * np.arange(count + 1)
@@ -126,10 +114,6 @@ class SimulationError(HumansError):
     """A simulation could not continue.
 
     Attributes:
-        time: when [s].
-        q: configuration then.
-        v: velocity then.
-        z: states of the actuation then.
         run: everything computed so far.
     """
 
@@ -304,10 +288,7 @@ class Simulation(OwnIntegration):
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
     ) -> Stepper:
-        """A stepper at the given state, to be advanced by hand.
-
-        It calls a controller that has a period; otherwise commands are given by hand.
-        """
+        """A stepper to be advanced by hand; it calls a controller that has a period."""
         q = np.asarray(q, dtype=float)
         v = self._velocity(v)
         self.system.check_state(q, v)
@@ -451,13 +432,7 @@ class Simulation(OwnIntegration):
         events: Sequence[Event],
         event_states: Sequence[EventState] = (),
     ) -> Run:
-        """A run of samples and events of a stepper that was advanced by hand.
-
-        Args:
-            samples: in the order of time; those of a stream are written to its file.
-            events: what happened.
-            event_states: states before and after events, where they were kept.
-        """
+        """A run of samples and events of a stepper that was advanced by hand."""
         info: dict[str, Any] = {
             "system": self.system.name,
             "method": self.method,

@@ -34,15 +34,7 @@ from humans_sim.results.records import ContactTable, Event
 
 @dataclass
 class State:
-    """A system at one time, with what happened to it so far.
-
-    Attributes:
-        t: time [s].
-        q: configuration (nq,).
-        v: velocity (nv,).
-        z: states of the actuation (nz,).
-        events: in the order of time.
-    """
+    """A system at one time, with what happened to it so far."""
 
     t: float
     q: np.ndarray
@@ -248,17 +240,10 @@ class System(Protocol):
     def active_contact_terms(
         self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
-        """The equations with the contacts that the next moment may need.
+        """The contacts (indices) that the next moment may need, and their equations.
 
-        Args:
-            q: configuration.
-            v: velocity.
-            time: contacts whose gaps close within it, at their rates or when others
-                push them to the speed SLOW, belong to them [s].
-            closed: (nc,) not zero where a contact belongs to them in any case.
-
-        Returns:
-            indices of the contacts, and the equations with them.
+        Those whose gaps close within ``time`` [s], at their rates or when others push
+        them to the speed SLOW; and those whose ``closed`` (nc,) is not zero.
         """
 
     def gaps(self, q: np.ndarray) -> np.ndarray:

@@ -96,13 +96,7 @@ def tree_state(tree, nv):
 
 @kernel
 def tree_poses(tree, q, state):
-    """Rotations and places of all links.
-
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple.
-        q: configuration.
-        state: fields of a :class:`TreeState`, as a plain tuple; changed.
-    """
+    """Rotations and places of all links; the tuple of a :class:`TreeState` changes."""
     table = TreeTable(*tree)
     parent, turns, axis = table.parent, table.turns, table.axis
     fixed, offset, straight = table.rotation, table.place, table.straight
@@ -275,10 +269,7 @@ def tree_energies(tree, q, v, state):
 
 @kernel
 def tree_translation(state):
-    """The translation of the centre of mass, as a base velocity (3,), and the mass.
-
-    After inertias and twists.
-    """
+    """The translation of the centre of mass, as a base velocity (3,), and the mass."""
     rotation, _, _, inertia, twist = state
     mass, translation = 0.0, np.zeros(3)
     for b in range(inertia.shape[0]):
@@ -392,15 +383,7 @@ def tree_bias(tree, q, v, state, bias):
 
 @kernel
 def write_motions(links, state, vectors, motions, order):
-    """Write world motions (n, 6) of links in their own frames (m, 2, 6).
-
-    Args:
-        links: which (m,).
-        state: of the tree.
-        vectors: twists or accelerations of all links in the world (n, 6).
-        motions: changed.
-        order: 0 for velocities, 1 for accelerations.
-    """
+    """Write world motions (n, 6) of links, in their own frames (m, 2, 6)."""
     rotation, place = state[:2]
     for k in range(links.shape[0]):
         b = links[k]
@@ -435,14 +418,7 @@ def tree_table(
     rotors: np.ndarray | None,
     locked: np.ndarray,
 ) -> TreeTable | None:
-    """The table of a model; None where it has joints that the table has no place for.
-
-    Args:
-        model: a free flyer, then joints.
-        armature: inertia on the diagonal of the mass matrix (nv,).
-        rotors: table of geared rotors, or None.
-        locked: velocities that stay zero (indices).
-    """
+    """The table of a model; None where it has no place for some joints."""
     count = model.njoints - 1
     if count < 1 or model.joints[1].shortname() != "JointModelFreeFlyer":
         return None

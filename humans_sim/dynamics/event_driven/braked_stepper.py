@@ -64,12 +64,6 @@ class BrakedSystem:
 
     Contacts are those of the model, then a shoe for each joint; configurations and
     velocities likewise.
-
-    Args:
-        inner: the model in its scene.
-
-    Attributes:
-        inner: the same.
     """
 
     methods: tuple[str, ...] = (EVENT_DRIVEN,)
@@ -172,12 +166,7 @@ class BrakedSystem:
 
 
 class BrakedActuation(Actuation):
-    """An actuation that sees the model without the shoes.
-
-    Args:
-        system: the model with shoes.
-        inner: the actuation.
-    """
+    """An actuation that sees the model without the shoes."""
 
     def __init__(self, system: BrakedSystem, inner: Actuation) -> None:
         self._system, self._inner = system, inner
@@ -228,11 +217,7 @@ _TURN = 10.0
 
 
 def event_stepper_of(system: System) -> type[Stepper]:
-    """The event-driven stepper of a system.
-
-    Raises:
-        ParameterError: the system has a law that the method does not know.
-    """
+    """The event-driven stepper of a system; refuses laws that it does not know."""
     if not isinstance(system, ModelSystem):
         return EventStepper
     if system.turning_friction:
@@ -249,15 +234,6 @@ def event_stepper_of(system: System) -> type[Stepper]:
 
 class BrakedStepper(Stepper):
     """Advances a model with brake shoes on its joints, and shows the model alone.
-
-    Args:
-        system: a model in its scene.
-        actuation: what drives it.
-        options: how to integrate.
-        t: where to start [s].
-        q: configuration at the start.
-        v: velocity at the start.
-        control: when a controller commands the actuation, or None.
 
     Attributes:
         inner: what advances the model with its shoes.

@@ -71,10 +71,6 @@ class EventRecorder:
 
     Nothing of the motion depends on it.
 
-    Args:
-        system: what moves.
-        motion: of it.
-
     Attributes:
         states: so far.
         active: whether anything is noted.
@@ -98,13 +94,7 @@ class EventRecorder:
         impulses: np.ndarray,
         which: np.ndarray | None = None,
     ) -> None:
-        """Impulses of contacts.
-
-        Args:
-            rows: Jacobians of the contacts (k, 3, nv).
-            impulses: (k, 3) [N s].
-            which: the contacts of an impact (k,); None where rounding is corrected.
-        """
+        """Impulses [N s] of the contacts of an impact; None: of a correction."""
         if not self.active:
             return
         generalised = np.einsum("kcv,kc->v", rows, impulses)
@@ -124,12 +114,7 @@ class EventRecorder:
 
     @contextmanager
     def events_at(self, state: State, located: bool = False) -> Iterator[None]:
-        """Around what handles the events of a time; nothing is kept where it fails.
-
-        Args:
-            state: where the system is.
-            located: whether the motion was not evaluated there yet.
-        """
+        """Around what handles the events of a time; nothing is kept where it fails."""
         if not self.active or self._depth or len(self.states) >= MOST:
             yield
             return

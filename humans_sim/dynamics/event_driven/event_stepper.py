@@ -59,15 +59,6 @@ _SHORTER_STEPS = 12
 class EventStepper(Stepper):
     """Integrates from event to event.
 
-    Args:
-        system: what moves.
-        actuation: what drives it.
-        options: how to integrate.
-        t: where to start [s].
-        q: configuration at the start.
-        v: velocity at the start; contacts that touch are found, impacts happen.
-        control: when a controller commands the actuation, or None.
-
     Attributes:
         motion: the right-hand side with the contacts as they are.
     """
@@ -123,13 +114,7 @@ class EventStepper(Stepper):
         return self.motion.evaluations
 
     def advance(self, t_end: float, bound: float | None = None) -> None:
-        """Integrate to ``t_end``, handling every event on the way.
-
-        Args:
-            t_end: the time to reach [s].
-            bound: time beyond which nothing is known yet; steps may reach beyond
-                ``t_end`` up to it. By default ``t_end`` itself.
-        """
+        """Integrate to ``t_end``, handling every event on the way."""
         bound = t_end if bound is None else bound
         while self.t < t_end:
             if self._hand_over.under_way:
@@ -360,13 +345,7 @@ class EventStepper(Stepper):
     def continue_from(
         self, state: State, stopped: np.ndarray, fired: np.ndarray
     ) -> None:
-        """Handle the events at a state to which another integrator led.
-
-        Args:
-            state: where it led; the events of the stepper stay.
-            stopped: contacts whose sliding ended (indices).
-            fired: which signals of the actuation fired.
-        """
+        """Handle the events at a state to which another integrator led."""
         self._forget_step()
         own = self.state
         own.t, own.q, own.v, own.z = state.t, state.q, state.v, state.z

@@ -43,12 +43,7 @@ class Touching(NamedTuple):
 
 
 class ModeDecision:
-    """Decides the modes of touching contacts, and gives them to the motion.
-
-    Args:
-        loads: what acts on the system.
-        motion: of its bodies; its modes are set.
-    """
+    """Decides the modes of touching contacts, and gives them to the motion."""
 
     def __init__(self, loads: AppliedLoads, motion: SmoothMotion) -> None:
         self._bodies, self._loads, self._motion = motion.bodies, loads, motion
@@ -58,11 +53,6 @@ class ModeDecision:
 
         Three ways, the cheap ones first: all contacts stay; a few leave; the contact
         problem in accelerations decides.
-
-        Args:
-            state: where the system is.
-            which: contacts that touch and do not separate (k,).
-            slides: which of them may slide already (k,).
         """
         touching = self._touching(state, which, slides)
         if self._motion.creep_speed is not None:

@@ -7,7 +7,8 @@ of :math:`\ddot g = 0`, which is the same motion when g is zero and forgets nume
 errors in a time :math:`1/\omega`.
 
 Poses, mass matrix and bias come from the model's table of links, contacts and their
-forces from the kernels that every system uses.
+forces from the kernels that every system uses. Kernels take fields as plain tuples:
+``model`` of a :class:`RatesModel`, ``closed`` of :class:`ClosedContacts`.
 """
 
 from __future__ import annotations
@@ -71,13 +72,6 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     The direction of sliding given is that of the beginning of the step. Past the end
     of the sliding, where the velocity has turned around, the old direction stays: the
     right-hand side stays smooth there, and the event is found between.
-
-    Args:
-        mass: (nv, nv).
-        force: torques minus bias (nv,).
-        velocity: (nv,).
-        contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
-            contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
         modes: fields of a :class:`~humans_sim.contact.problem.law.ModeArrays`, as a
             plain tuple.
         rate: at which drift decays [1/s]; zero gives the forces of the bare equations.
@@ -134,7 +128,6 @@ class RatesModel(NamedTuple):
             as a plain tuple; its arrays of poses and motions are the next two.
         poses: of the links with contact points (m, 3, 4); written.
         motions: of these links (m, 2, 6); written.
-        links: which they are (m,).
         damping: of the velocities (nv,).
     """
 
@@ -203,13 +196,7 @@ def _drifts(tree, v, state):
 
 @kernel
 def model_terms(model, q, v, which):
-    """The equations of motion with some contacts.
-
-    Args:
-        model: fields of a :class:`RatesModel`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-        which: the contacts (k,).
+    """The equations of motion with some contacts (k,).
 
     Returns:
         fields of a :class:`~humans_sim.dynamics.system.Terms`, and whether the model's
@@ -238,14 +225,7 @@ def model_terms(model, q, v, which):
 
 @kernel
 def smooth_rates(model, closed, centre, y, applied):
-    """The right-hand side between two events.
-
-    Args:
-        model: fields of a :class:`RatesModel`, as a plain tuple.
-        closed: fields of a :class:`ClosedContacts`, as a plain tuple.
-        centre: configuration that the coordinates are counted from (nq,).
-        y: coordinates, velocity, and states of the actuation (n,).
-        applied: forces that act, contacts aside (nv,).
+    """The right-hand side between two events, at coordinates around ``centre``.
 
     Returns:
         rates of y, those of the actuation zero (n,); the configuration; fields of a
@@ -282,16 +262,7 @@ def smooth_rates(model, closed, centre, y, applied):
 
 @kernel
 def applied_torques(model, drives, t, q, v):
-    """Torques of drives (nv,); what acts along a locked velocity is left out.
-
-    Args:
-        model: fields of a :class:`RatesModel`, as a plain tuple.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        t: time [s].
-        q: configuration.
-        v: velocity.
-    """
+    """Torques of drives (nv,); what acts along a locked velocity is left out."""
     tree, _, _, _, _, _ = model
     return table_torques(drives, TreeTable(*tree).locked, t, q, v)
 
@@ -322,14 +293,8 @@ def model_gap_rates(model, q, v):
 class CompiledModel:
     """A model in its scene, as the kernels take it.
 
-    Args:
-        system: the model in its scene.
-        tree: its links.
-
     Attributes:
         arrays: fields of a :class:`RatesModel`, as a plain tuple.
-        nv: number of velocities.
-        contacts: the contacts that it may have.
     """
 
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
@@ -362,11 +327,7 @@ class CompiledModel:
         y: np.ndarray,
         applied: np.ndarray,
     ) -> tuple[Any, ...]:
-        """The result of :func:`smooth_rates`; its arguments, as plain tuples.
-
-        Raises:
-            ConfigurationError: the posture is beyond the reach of the model's drives.
-        """
+        """The result of :func:`smooth_rates`; its arguments, as plain tuples."""
         result: tuple[Any, ...] = smooth_rates(self.arrays, closed, centre, y, applied)
         self._model.check_reach(result[4] != -1.0)
         return result

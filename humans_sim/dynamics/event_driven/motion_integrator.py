@@ -43,8 +43,6 @@ class StiffnessSwitch:
     Stiffness is that of Hairer's DOP853: how much the right-hand side differs between
     two stages at the end of the step, over how much these differ.
 
-    Args:
-        problem: what to solve.
         positions: number of leading states on which nothing stiff depends.
     """
 
@@ -117,11 +115,6 @@ class MotionIntegrator:
     """Integrates smooth motion in coordinates around the state it started at.
 
     It is started after every event, and remembers the size of its steps.
-
-    Args:
-        system: what moves.
-        motion: its right-hand side.
-        options: integrator and tolerances.
     """
 
     _chart: Chart

@@ -42,9 +42,6 @@ class StateEquations:
 
     Use :meth:`humans_sim.Simulation.equations`.
 
-    Args:
-        stepper: at the start, with contacts and first commands handled.
-
     Attributes:
         names: of the event functions: the contacts; the same, sliding; the signals of
             the actuation; and the clock.
@@ -127,16 +124,7 @@ class StateEquations:
         return np.concatenate([contact, sliding, stepper.loads.signals(state), [clock]])
 
     def handle(self, t: float, x: np.ndarray, fired: np.ndarray) -> np.ndarray:
-        """Handle events; the state after them is where integration resumes.
-
-        Args:
-            t: their time [s].
-            x: the state there.
-            fired: which functions of :meth:`signals` fell to zero (n,).
-
-        Returns:
-            the state (q, v, z): velocities may have jumped.
-        """
+        """Handle the :meth:`signals` that fell to zero; the state after them."""
         fired = np.asarray(fired, dtype=bool)
         if fired.shape != (len(self.names),):
             raise ParameterError(

@@ -3,7 +3,9 @@
 
 Where contacts keep their modes, stages and control of the step are those of Dormand and
 Prince's method (:mod:`humans_sim.dynamics.integrators`); where they creep, those of its
-Rosenbrock method. The actuation is a table of drives.
+Rosenbrock method. The actuation is a table of drives. Kernels take fields as plain
+tuples: ``model`` of a ``RatesModel``, ``closed`` of ``ClosedContacts``, ``drives`` of a
+``DriveTable``.
 """
 
 from __future__ import annotations
@@ -51,25 +53,15 @@ from humans_sim.dynamics.system import free_base_configuration, free_base_rates
 def mode_step(model, closed, drives, start, control):
     """Make a step.
 
-    Args:
-        model: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.RatesModel`,
-            as a plain tuple, like all others.
-        closed: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.ClosedContacts`.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        start: centre of the coordinates (nq,), time [s], state (n,), its rates (n,).
-        control: bound [s], size of the step [s], smallest size [s], rtol, atol (n,),
-            and the largest residual of the closed contacts.
+    ``start``: centre of the coordinates (nq,), time [s], state (n,), its rates (n,).
+    ``control``: bound, size of the step and smallest size [s], rtol, atol (n,), and the
+    largest residual of the closed contacts.
 
     Returns:
         whether it was made, otherwise it is to be made stage by stage, which says why
         not; its end, the next size, and the least margin of the contacts with its time;
         the state at the end; the rates at all stages, those for its inside not yet
-        there; evaluations; the torques at the end; what
-        :func:`~humans_sim.dynamics.event_driven.model_rates.smooth_rates` gives
-        there.
+        there; evaluations; the torques at the end; what ``smooth_rates`` gives there.
     """
     centre, t, y, rates = start
     bound, size, smallest, rtol, atol, contradiction = control
@@ -169,27 +161,10 @@ def _derivatives(model, closed, drives, start):
 
 @kernel
 def creep_step(model, closed, drives, start, control):
-    """Make a step.
+    """Make a step; ``start``: fields of a :class:`StepStart`.
 
-    Args:
-        model: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.RatesModel`,
-            as a plain tuple, like all others.
-        closed: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.ClosedContacts`.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        start: fields of a :class:`StepStart`.
-        control: bound [s], size of the step [s], rtol, atol (n,), and the largest
-            residual of the closed contacts.
-
-    Returns:
-        whether it was made, otherwise it is to be made stage by stage, which says why
-        not; its end, the next size, and the least margin of the contacts with its
-        time, which is infinite here; the state at the end and its rates; evaluations;
-        the torques there; what
-        :func:`~humans_sim.dynamics.event_driven.model_rates.smooth_rates` gives
-        there.
+    ``control``: as of :func:`mode_step`, without a smallest size. Returns the same, but
+    for the rates, which are those at the end, and an infinite margin.
     """
     centre, t, y, first = start[:4]
     bound, size, rtol, atol, contradiction = control

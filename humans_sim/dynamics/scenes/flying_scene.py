@@ -33,8 +33,6 @@ class Flight(NamedTuple):
     """The end of a step, with the bodies that fly where their integrator takes them.
 
     Attributes:
-        q: configuration.
-        v: velocity.
         gaps: of all contacts [m, rad].
         flying: velocities of the bodies that fly (nv,).
         velocity: of these alone, zero elsewhere (nv,).
@@ -55,13 +53,7 @@ class FlyingScene(SceneSystem):
     """A scene in which bodies that touch nothing fly by an integrator of their own.
 
     Args:
-        bodies: free ones.
-        ground: a floor unless given.
         flight: name of the integrator, of :data:`humans_sim.bodies.motion.STEPS`.
-        options: as of :class:`SceneSystem`.
-
-    Raises:
-        ParameterError: there is no such integrator.
     """
 
     def __init__(
@@ -93,13 +85,6 @@ class FlyingScene(SceneSystem):
         which: np.ndarray,
     ) -> Flight | None:
         """Take the bodies that fly through a step.
-
-        Args:
-            state: at the beginning of the step.
-            loads: what acts, beside gravity.
-            end: configuration and velocity at the end, of all that touches.
-            h: length of the step [s].
-            which: contacts that the step has.
 
         Returns:
             None where nothing flies, or a flight ends inside of something.

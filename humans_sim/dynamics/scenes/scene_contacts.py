@@ -4,7 +4,8 @@
 Gaps, rates and Jacobians are compiled. A mover is a link of the robot or a free body;
 the floor and what is fixed to it have the number -1. Contacts are, in this order:
 features (balls and points of movers) with solids, places of pairs of boxes, joints with
-their limits.
+their limits. Kernels take the fields of :class:`SceneGeometry` and :class:`SceneMotion`
+as plain tuples.
 """
 
 from __future__ import annotations
@@ -63,14 +64,7 @@ class SceneContacts:
         ground: Ground,
         robot: ModelSystem | None,
     ) -> None:
-        """Gather everything.
-
-        Args:
-            bodies: free ones.
-            first: joint of the first of them.
-            ground: what does not move.
-            robot: a biped with what of it touches, or None.
-        """
+        """Gather free bodies (the first at joint ``first``), ground and biped."""
         self._bodies, self._ground = bodies, ground
         self._robot = None if robot is None else robot.model
         joints: list[int] = []
@@ -275,14 +269,7 @@ def world_solids(local, mover, poses, out):
 
 @kernel
 def scene_geometry(geometry, choices, active, fixed):
-    """Gap, point and normal (from the second mover to the first) of every contact.
-
-    Args:
-        geometry: fields of a :class:`SceneGeometry`, as a plain tuple.
-        choices: how each pair of boxes is looked at (b, 6); filled unless ``fixed``.
-        active: which of its places have a point (b, 33); filled unless ``fixed``.
-        fixed: whether both stay as they are.
-    """
+    """Gap, point and normal (from the second mover to the first) of every contact."""
     poses, places, radii, feature_mover, solids, meshes, pairs, box_pairs = geometry
     single = pairs.shape[0]
     count = single + BOX_SLOTS * box_pairs.shape[0]
@@ -332,15 +319,7 @@ def scene_rates(point, normal, movers, twists):
 
 @kernel
 def scene_rows(which, jacobian, motion, point, normal):
-    """Jacobians of some contacts, in their own frames (k, 3, nv).
-
-    Args:
-        which: their indices (k,).
-        jacobian: of all joints, in the world (6, nv).
-        motion: fields of a :class:`SceneMotion`, as a plain tuple.
-        point: where the contacts of solids are (c, 3) [m].
-        normal: theirs (c, 3).
-    """
+    """Jacobians of some contacts, in their own frames (k, 3, nv)."""
     support, movers, limit_of, limit_sign = motion
     nv, count = jacobian.shape[1], point.shape[0]
     rows = np.zeros((which.shape[0], 3, nv))

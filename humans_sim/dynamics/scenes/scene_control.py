@@ -17,13 +17,7 @@ from humans_sim.results.records import Event
 
 
 class SceneActuation(Actuation):
-    """The actuation of a robot among free bodies, on which loads act.
-
-    Args:
-        scene: the system.
-        robot: actuation of its robot, or None.
-        loads: on the bodies, counted in their order.
-    """
+    """The actuation of a robot among free bodies, on which loads act in their order."""
 
     def __init__(
         self,
@@ -105,15 +99,7 @@ def moving_bodies(scene: SceneSystem, q: np.ndarray, v: np.ndarray) -> Moving:
 
 
 class SceneController(Controller):
-    """Shows a robot's controller the robot alone, without contacts and forces.
-
-    Args:
-        scene: the system.
-        robot: controller of its robot.
-
-    Attributes:
-        period: that of the robot's controller [s], or None.
-    """
+    """Shows a robot's controller the robot alone, without contacts and forces."""
 
     def __init__(self, scene: SceneSystem, robot: ControlFunction) -> None:
         self._robot, self._nq, self._nv = robot, scene.robot_nq, scene.robot_nv

@@ -28,7 +28,6 @@ class RollingBody:
     """A free body and the surfaces that it touches the floor with.
 
     Attributes:
-        name: of the body.
         properties: mass, centre and inertia, in the frame that the surfaces are in.
         surfaces: of the body; several where it stands on more than one: a cylinder
             rolls on the rims of its two ends.
@@ -78,15 +77,10 @@ def rolling_bodies(
     Configurations have seven numbers for each body: place of its frame and quaternion
     (x, y, z, w); velocities six: of the frame's origin and the spin, both in the frame.
 
-    Args:
-        bodies: what rolls.
         floor: what it rolls on; the plane z = 0 unless given.
         friction: Coulomb's coefficient; infinite: nothing slides.
         restitution: Newton's coefficient.
         gravity: [m/s^2].
-
-    Raises:
-        BodyError: there is no body, two have one name, or one has no surface.
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):
@@ -132,14 +126,7 @@ def coin(
     mass: float = 0.05,
     friction: float = math.inf,
 ) -> SurfaceSystem:
-    """A thin disk on its rounded edge (Euler's disk).
-
-    Args:
-        radius: of the disk and of the circle in the middle of its edge [m].
-        edge: radius of the rounding [m].
-        mass: [kg].
-        friction: Coulomb's coefficient; infinite: it does not slide.
-    """
+    """A thin disk on its rounded edge (Euler's disk); ``edge``: radius of that [m]."""
     across = mass * radius**2 / 4
     spread = MassProperties(mass, np.zeros(3), np.diag([across, across, 2 * across]))
     body = RollingBody("coin", spread, (Torus(radius, edge),), radius)
@@ -154,11 +141,6 @@ def steady_coin(
     Where the centre rests, so does the line from it to the contact: the coin turns
     about this line, friction is zero, and the moment of the weight turns the angular
     momentum. A sharp edge gives the square of the rate as 4 g / (radius sin tilt).
-
-    Args:
-        tilt: of the disk to the floor [rad].
-        radius: as of :func:`coin` [m].
-        edge: as of :func:`coin` [m].
     """
     axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     low = np.array([math.cos(tilt), 0.0, -math.sin(tilt)])
@@ -210,13 +192,7 @@ def rattleback(skew: float = 2e-5) -> SurfaceSystem:
 def rolling_start(
     system: SurfaceSystem, turn: np.ndarray, spin: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A single body on the floor in an attitude, rolling without sliding: q and v.
-
-    Args:
-        system: of one body, on the plane z = 0.
-        turn: attitude (3, 3).
-        spin: in the body's frame [rad/s].
-    """
+    """A single body on the floor z = 0 in an attitude, rolling: q and v."""
     q = pin.neutral(system.tree)
     q[3:7] = pin.Quaternion(np.asarray(turn)).coeffs()
     q[2] -= float(system.gaps(q).min())
@@ -260,13 +236,6 @@ def rolling_knee(
 
     The pelvis slides up and down and bears a load, the hip is a ball, the ankle a
     hinge. Coordinates: ankle, pelvis, quaternion of the hip.
-
-    Args:
-        load: mass on the hip [kg].
-        condyle: radius of both condyles [m].
-        friction: Coulomb's coefficient; infinite: they do not slide.
-        stiffness: of springs at ankle and hip that stretch the leg [N m/rad].
-        damping: of dampers there [N m s/rad].
     """
     tree = pin.Model()
     tree.gravity.linear = -GRAVITY * _UP

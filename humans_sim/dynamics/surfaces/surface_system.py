@@ -95,10 +95,6 @@ class SurfaceSystem:
     A pair is a joint that may open: it keeps its bodies from sinking into each other
     and lets them slide, roll and pivot; with friction they roll without sliding. A knee
     whose condyle rolls on a plateau is such a pair between thigh and shank.
-
-    Attributes:
-        tree: joints and masses.
-        pairs: what may touch.
     """
 
     methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
@@ -112,19 +108,10 @@ class SurfaceSystem:
         drawn: Sequence[Mapping[str, Any]] = (),
         springs: JointSprings | None = None,
     ) -> None:
-        """Put surfaces on the joints of a tree.
+        """Put surfaces on the joints of a tree; gravity is the tree's own.
 
-        Args:
-            tree: joints and masses; gravity is the tree's own.
-            pairs: surfaces that may touch.
-            name: what messages call the mechanism.
-            drawn: bodies as runs record them, on the floor z = 0: one for each joint,
-                all of them free flyers, or any number with the names of their
-                ``joint``; empty: nothing is drawn.
-            springs: at the joints; None for none.
-
-        Raises:
-            ParameterError: a joint is unknown, or two contacts have one name.
+        ``drawn`` are bodies as runs record them, on the floor z = 0: one for each
+        joint, all of them free flyers, or any number with the names of their ``joint``.
         """
         names = [pair.name for pair in pairs]
         if len(set(names)) != len(names):

@@ -7,6 +7,9 @@ both methods share, impulses and shifts from those of any system's step.
 *Points near the ground.* A body has a hundred points that may touch and stands on eight
 of them. A ball around all points of a link bounds their gaps from below; a step leaves
 out the links whose balls stay clear of the scene.
+
+Kernels take fields as plain tuples: ``tree`` of a ``TreeTable``, ``geometry`` and
+``start`` of the tuples here.
 """
 
 from __future__ import annotations
@@ -72,12 +75,6 @@ _AHEAD = 3.0
 def near_points(still, motions, h):
     """Points whose links may touch in a step, and lower bounds of the others' gaps.
 
-    Args:
-        still: fields of a :class:`~humans_sim.dynamics.contact_kernels.ContactGeometry`
-            with the poses of the links, as a plain tuple.
-        motions: velocities of the links in their own frames (m, 2, 6).
-        h: length of the step [s].
-
     Returns:
         indices of the points (k,), and the bound of every point (n,) [m].
     """
@@ -99,14 +96,7 @@ def near_points(still, motions, h):
 
 @kernel
 def contacts_of_points(points, every, solids, limits):
-    """Contacts of some points, then of all limits, among all contacts (indices).
-
-    Args:
-        points: indices of points (k,).
-        every: how many points there are.
-        solids: how many solids.
-        limits: how many joint limits.
-    """
+    """Contacts of some points, then of all limits, among all contacts (indices)."""
     which = np.empty(points.shape[0] * solids + limits, np.int64)
     for k in range(points.shape[0]):
         for s in range(solids):
@@ -129,8 +119,6 @@ class StepStart(NamedTuple):
     """Where a step begins.
 
     Attributes:
-        q: configuration.
-        v: velocity.
         acceleration: in the step before, to predict this one with (nv,).
         forces: of all contacts in the step before (nc, 3) [N].
         mode: of all contacts in the step before (nc,).
@@ -185,13 +173,7 @@ def _near_geometry(moving, points):
 
 @kernel
 def model_energies(tree, q, v):
-    """Kinetic and potential energy of a model [J].
-
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-    """
+    """Kinetic and potential energy of a model [J]."""
     state = tree_state(tree, v.shape[0])
     tree_poses(tree, q, state)
     tree_columns(tree, state)
@@ -238,14 +220,7 @@ def _settle(model, state, centre, x, equations, contacts):
 
 @kernel
 def _work_between(h, one, other, mean):
-    """Work that two biases differ by in a step [J]: what a repeated step can improve.
-
-    Args:
-        h: length of the step [s].
-        one: a bias (nv,).
-        other: another one (nv,).
-        mean: velocity (nv,).
-    """
+    """Work that two biases differ by in a step [J]: what repeating it can improve."""
     work = 0.0
     for j in range(mean.shape[0]):
         work += h * (one[j] - other[j]) * mean[j]
@@ -266,15 +241,6 @@ def _are_same(one, other):
 @kernel
 def model_step(tree, geometry, start, applied, h, energies):
     """Make a time step of a model.
-
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple.
-        geometry: fields of a :class:`StepGeometry`, as a plain tuple.
-        start: fields of a :class:`StepStart`, as a plain tuple.
-        applied: forces that act, contacts aside (nv,).
-        h: length of the step [s].
-        energies: kinetic and potential energy at the start, and the excess of energy
-            left by the steps before [J].
 
     Returns:
         DONE or ELSEWHERE; then what a

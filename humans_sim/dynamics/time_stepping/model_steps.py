@@ -85,16 +85,9 @@ def next_length(left, length):
 def model_series(tree, geometry, links, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
 
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple, like all others.
-        geometry: fields of a
-            :class:`~humans_sim.dynamics.time_stepping.model_step_kernels.StepGeometry`.
-        links: fields of a :class:`SeriesLinks`.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        start: fields of a :class:`SeriesStart`.
-        clock: time now, time at which something is due, length of a step [s], and
-            whether links are known to be apart in the first step.
+    Arguments are fields as plain tuples; ``clock`` is the time now, the time at which
+    something is due, the length of a step [s], and whether links are known to be apart
+    in the first step.
 
     Returns:
         how it ends; the number of steps; the time reached [s]; where that is, as
@@ -155,12 +148,7 @@ def model_series(tree, geometry, links, drives, start, clock):
 
 
 class ModelSteps:
-    """Makes the steps of a model.
-
-    Args:
-        system: the model in its scene.
-        tree: its links.
-    """
+    """Makes the steps of a model."""
 
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
         table = system.contacts

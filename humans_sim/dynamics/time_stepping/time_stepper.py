@@ -27,15 +27,6 @@ _Measured = tuple[np.ndarray, tuple[float, float]]
 class TimeStepper(Stepper):
     """Fixed steps; events are recorded at the end of the step they happened in.
 
-    Args:
-        system: what moves.
-        actuation: what drives it.
-        options: how to integrate.
-        t: where to start [s].
-        q: configuration at the start.
-        v: velocity at the start.
-        control: when a controller commands the actuation, or None.
-
     Attributes:
         steps: what makes them.
     """
