@@ -18,9 +18,6 @@ class CompositeActuation(Actuation):
 
     A command is a sequence of one command for each part, None for a part that keeps its
     own. Each part delays its commands as it does alone.
-
-    Args:
-        parts: the actuations.
     """
 
     def __init__(self, parts: Sequence[Actuation]) -> None:

@@ -25,13 +25,7 @@ _NOTHING = np.zeros(0)
 
 
 class StateSignal(NamedTuple):
-    """A field of the states of actuators that runs keep.
-
-    Attributes:
-        word: of its name there.
-        field: of the states.
-        unit: of its values; ``1`` where it has none.
-    """
+    """A field of actuators' states that runs keep, its word there and its unit."""
 
     word: str
     field: str
@@ -39,11 +33,7 @@ class StateSignal(NamedTuple):
 
 
 def numbers(command: Any) -> np.ndarray:
-    """A command as a new array of numbers.
-
-    Raises:
-        ParameterError: it holds something else.
-    """
+    """A command as a new array of numbers."""
     try:
         return np.array(command, dtype=float)
     except (TypeError, ValueError):
@@ -53,15 +43,9 @@ def numbers(command: Any) -> np.ndarray:
 class DelayedActuation(Actuation, ABC):
     """An actuation with commands, which act after a delay; a parent for others.
 
-    A command that is given at t acts at t + delay; any number may be on the way.
-
-    Args:
-        size: entries of a command.
-        meaning: what they are, for messages.
-        delay: from a command to its effect [s].
+    A command that is given at t acts at t + delay [s]; any number may be on the way.
 
     Attributes:
-        delay: the same.
         KIND: word before the names of its signals in runs.
         SIGNALS: what runs keep of each actuator.
     """
@@ -85,11 +69,7 @@ class DelayedActuation(Actuation, ABC):
         """Let a command act from now on."""
 
     def check(self, command: Any) -> np.ndarray:
-        """A command as an array, refused where it is not one.
-
-        Raises:
-            ParameterError: wrong size, or not finite.
-        """
+        """A command as an array, refused where it is not one."""
         values = numbers(command)
         if values.shape != (self._size,) or not np.isfinite(values).all():
             raise ParameterError(

@@ -20,11 +20,7 @@ SHORTEST_PERIOD = 1e-3
 
 
 class PulseTrains:
-    """Clocks that give a pulse each period, one for each muscle.
-
-    Args:
-        count: number of muscles.
-    """
+    """Clocks that give a pulse each period, one for each muscle."""
 
     def __init__(self, count: int) -> None:
         self._charge, self._period = np.zeros(count), np.zeros(count)
@@ -38,12 +34,8 @@ class PulseTrains:
     def set(self, muscle: int, t: float, charge: float, period: float) -> None:
         """Change a muscle's train.
 
-        Args:
-            muscle: its number.
-            t: from when on [s].
-            charge: of each pulse, zero stops the train [A s].
-            period: from pulse to pulse, zero for one pulse [s]. A train that runs with
-                this period keeps its clock: its next pulses have the new charge.
+        period: from pulse to pulse, zero for one pulse [s]. A train that runs with
+            this period keeps its clock: its next pulses have the new charge.
         """
         runs = math.isfinite(self._due[muscle]) and self._period[muscle] == period > 0.0
         self._charge[muscle], self._period[muscle] = charge, period
@@ -88,12 +80,7 @@ class PulseTrainMuscles(FesMuscles):
         self._trains = PulseTrains(len(self.muscle_names))
 
     def check(self, command: Any) -> np.ndarray:
-        """Trains as an array (nmuscles, 2), refused where one cannot be given.
-
-        Raises:
-            ParameterError: wrong shape, a pulse beyond the stimulator, a period below
-                :data:`SHORTEST_PERIOD`.
-        """
+        """Trains as an array (nmuscles, 2), refused where one cannot be given."""
         trains = numbers(command)
         count = len(self.muscle_names)
         if trains.shape != (count, 2):

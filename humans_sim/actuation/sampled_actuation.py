@@ -36,13 +36,7 @@ _BASE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 class JointSample(NamedTuple):
-    """The joints at one time.
-
-    Attributes:
-        t: [s].
-        angles: (njoints,) [rad].
-        speeds: (njoints,) [rad/s].
-    """
+    """The joints at one time [s]: angles and speeds (njoints,) [rad, rad/s]."""
 
     t: float
     angles: np.ndarray
@@ -65,7 +59,6 @@ class SampledActuation:
         longest_gap: time between samples beyond which it begins anew [s].
 
     Attributes:
-        actuation: the same.
         events: what happened so far; clear it at will.
     """
 
@@ -115,17 +108,9 @@ class SampledActuation:
     def command(self, t: float, command: Any) -> bool:
         """Take a command that was computed at t; its delay runs from then on.
 
-        Args:
-            t: not before the last command; a time to come is waited for [s].
-            command: as the actuation takes it.
-
         Returns:
             Whether it is late: it should have acted before the last sample, and acts
             from that on.
-
-        Raises:
-            ConfigurationError: older than the last command.
-            ParameterError: no command for this actuation.
         """
         checked = self.actuation.check(command)
         if t < self._newest:
@@ -140,12 +125,7 @@ class SampledActuation:
         return t + self.actuation.delay < self._t
 
     def advance(self, sample: JointSample) -> None:
-        """Integrate to the next sample.
-
-        Raises:
-            ConfigurationError: it does not continue the last one.
-            StepError: the actuation cannot continue.
-        """
+        """Integrate to the next sample."""
         if self._last is None or not self.continues(sample):
             raise ConfigurationError(
                 f"a sample at {sample.t} s does not continue the last"

@@ -71,8 +71,6 @@ class Servo(DelayedActuation):
     """Position servos in all joints of a model; the command is (njoints,) [rad].
 
     Attributes:
-        names: of the joints.
-        numbers: of the servos.
         armature: inertia of the rotors at the joints (nv,) [kg m^2].
     """
 
@@ -108,7 +106,7 @@ class Servo(DelayedActuation):
         """Put a servo into every joint.
 
         Args:
-            model: the model.
+            model: whose joints they turn.
             delay: from a command to its effect [s].
             speed_step: of the RCB-1, 0 (fast) to 7 (slow); takes the place of
                 ``speed``.
@@ -202,11 +200,7 @@ class Servo(DelayedActuation):
 
     @property
     def lags(self) -> np.ndarray:
-        """Times by which joints follow positions that come without a speed (njoints,).
-
-        Raises:
-            ParameterError: a gain is zero: nothing follows.
-        """
+        """Times by which joints follow positions without a speed (njoints,) [s]."""
         return np.array([item.lag for item in self._each])
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -402,14 +396,7 @@ def _speed_of(step: int) -> float:
 
 @kernel
 def _demands(path, q, v, parameters):
-    """Torques that the motors want, and those they have.
-
-    Args:
-        path: fields of :class:`SetPoints`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-        parameters: of the servos (njoints, 8).
-    """
+    """Torques that the motors want, and those they have."""
     elapsed, origin, rate = path
     demand, torque = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):

@@ -76,16 +76,7 @@ class MassProperties:
 
 
 def of_particles(masses: Sequence[float], positions: np.ndarray) -> MassProperties:
-    """A body made of particles.
-
-    Args:
-        masses: of the particles (n,) [kg].
-        positions: in the body's frame (n, 3) [m].
-
-    Raises:
-        BodyError: a mass is negative, or the particles lie on a line: such a body has
-            an axis without inertia.
-    """
+    """A body of particles, in its frame [kg, m]; not on a line: no inertia about it."""
     weights = _numbers(masses, (len(masses),), "the masses")
     places = _numbers(positions, (len(weights), 3), "the positions")
     if np.any(weights < 0):
@@ -136,9 +127,6 @@ def of_mesh(
         mesh: closed, its faces turned outwards.
         density: [kg/m^3]; or
         mass: [kg].
-
-    Raises:
-        BodyError: the mesh is open or inside out, or neither or both are given.
     """
     if (density is None) == (mass is None):
         raise BodyError("give either the density or the mass of a mesh")

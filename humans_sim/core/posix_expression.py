@@ -24,14 +24,7 @@ _Matcher = Callable[[str, _Places], _Places]
 
 
 class PosixExpression:
-    """An extended regular expression.
-
-    Args:
-        text: the expression.
-
-    Raises:
-        ParameterError: it is malformed or too long; with the place.
-    """
+    """An extended regular expression, of bounded length."""
 
     def __init__(self, text: str) -> None:
         if len(text) > _LONGEST:

@@ -57,14 +57,7 @@ _CLOSE = 1e-11
 
 @kernel
 def minimise(hessian, gradient, matrix, low, high):
-    """Solve a program.
-
-    Args:
-        hessian: positive definite (n, n).
-        gradient: (n,).
-        matrix: of the conditions (m, n).
-        low: least values of the conditions, -inf where there is none (m,).
-        high: largest values, inf where there is none (m,).
+    """Minimise x H x / 2 + g x with low <= A x <= high, infinite where there is none.
 
     Returns:
         the answer (n,), and one of :data:`SOLVED`, :data:`INFEASIBLE`, :data:`STUCK`.
@@ -81,17 +74,7 @@ def minimise(hessian, gradient, matrix, low, high):
 
 @kernel
 def project(y, normals, low, high):
-    """The point of a polyhedron that is nearest to a given one.
-
-    Args:
-        y: the point; becomes the nearest one (n,).
-        normals: of the conditions (m, n).
-        low: least values of the conditions, -inf where there is none (m,).
-        high: largest values, inf where there is none (m,).
-
-    Returns:
-        one of :data:`SOLVED`, :data:`INFEASIBLE`, :data:`STUCK`.
-    """
+    """The nearest point of a polyhedron in place of y; SOLVED, INFEASIBLE or STUCK."""
     n, m = len(y), len(low)
     sizes = np.sqrt((normals**2).sum(axis=1)) + 1e-300
     # Active conditions: their number, sign and multiplier, orthogonal vectors and R.

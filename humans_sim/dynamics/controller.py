@@ -36,6 +36,7 @@ class ControlState:
         acceleration: function that gives the acceleration, or None where a method
             does not know it.
 
+    Attributes:
         sensors: the newest reading of each sensor, by its name; None before the first
             one is known. Empty where the simulation has no sensors.
     """

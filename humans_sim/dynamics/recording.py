@@ -151,6 +151,7 @@ class RunStream:
     process that is killed leaves nothing. :meth:`finish` writes the file, whole or not
     at all; it is the one that :meth:`Run.save` writes of the same samples.
 
+    Args:
         newest: how many samples are kept, the newest; None for all.
         expected: how many samples there will be, where that is known.
     """

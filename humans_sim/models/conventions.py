@@ -66,11 +66,7 @@ class Segment:
     inertia: np.ndarray
 
     def turn(self, angles: np.ndarray) -> Rotation:
-        """Orientation in the parent's frame.
-
-        Args:
-            angles: of its joints over time (n, k) [rad].
-        """
+        """Orientation in the parent's frame, at angles of its joints (n, k) [rad]."""
         turned = Rotation.from_matrix(np.tile(self.rotation, (len(angles), 1, 1)))
         for axis, column in zip(self.axes, angles.T, strict=True):
             turned = turned * Rotation.from_rotvec(np.outer(column, axis))
@@ -78,11 +74,7 @@ class Segment:
 
 
 def segments_of(model: Model) -> Mapping[str, Segment]:
-    """Segments of a model by name, parents before children; the base is the first.
-
-    Raises:
-        ParameterError: a joint of it is not a revolute one.
-    """
+    """Segments of a model by name, parents before children; the base is the first."""
     tree = model.pin
     chains = _chains(model)
     names = {1: _link(model, 1), **{joint: _link(model, joint) for joint in chains}}
@@ -250,8 +242,6 @@ class Convention:
     """Names and definitions of angles.
 
     Attributes:
-        name: e.g. ``opensim``.
-        title: one line for people.
         base: angles of the base in the laboratory; None where it has none.
         position: names of the base's position: forward, up, right; may be empty.
         groups: the other angles, segment by segment.
@@ -273,10 +263,6 @@ def load_convention(name: str | Path, model: Model) -> Convention:
     """A convention by its name, or one's own by its path, for a model.
 
     ``humans`` has no groups: its angles are the model's joints.
-
-    Raises:
-        ParameterError: the package has no such convention, or it is for another model.
-        ModelFileError: the file is malformed.
     """
     if str(name) == HUMANS:
         return _own_joints(model)
@@ -330,11 +316,7 @@ def _own_joints(model: Model) -> Convention:
 
 
 def check_convention(name: str | Path) -> None:
-    """Refuse a name that no convention has.
-
-    Raises:
-        ParameterError: the package has no such convention, and it is no ``.yaml`` path.
-    """
+    """Refuse a name that no convention has."""
     if str(name) not in convention_names() and Path(name).suffix != ".yaml":
         known = ", ".join(convention_names())
         raise ParameterError(

@@ -131,11 +131,7 @@ class Model:
         return q
 
     def standing(self, joints: np.ndarray) -> np.ndarray:
-        """Upright configuration with these joint angles, lowest contact on the ground.
-
-        Args:
-            joints: angles in the order of :attr:`joint_names` [rad].
-        """
+        """Upright configuration with joint angles, lowest contact on the ground."""
         q = self.neutral()
         q[7:] = joints
         if self.contact_names:
@@ -444,11 +440,7 @@ def _is_sound(q: np.ndarray) -> bool:
 
 
 class JointMemory:
-    """The memory of some joints in a data object.
-
-    Attributes:
-        data: the object; it must live as long as this does.
-    """
+    """The memory of some joints in a data object, which must live as long as this."""
 
     def __init__(self, data: pin.Data, joints: Sequence[int]) -> None:
         self.data = data

@@ -113,19 +113,7 @@ def point_force(
     point: np.ndarray,
     force: np.ndarray,
 ) -> np.ndarray:
-    """Generalised force of a world force at a point of a link (nv,).
-
-    Args:
-        model: of pinocchio, with a free base.
-        data: of the model; it is written.
-        q: configuration.
-        link: a link or frame; empty for the base.
-        point: in the link's frame [m].
-        force: in the world [N].
-
-    Raises:
-        ParameterError: there is no such link.
-    """
+    """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
     if link and not model.existFrame(link):
         raise ParameterError(f"{model.name} has no link '{link}'")
     frame = model.getFrameId(link) if link else _base_frame(model)

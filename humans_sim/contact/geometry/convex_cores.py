@@ -49,12 +49,7 @@ class ConvexCore:
 
     @classmethod
     def of(cls, vertices: np.ndarray, radius: float = 0.0) -> ConvexCore:
-        """The core of the points within ``radius`` of the hull of some vertices.
-
-        Args:
-            vertices: (n, 3) [m].
-            radius: [m].
-        """
+        """The core of the points within ``radius`` [m] of the hull of some vertices."""
         vertices = _thick(np.array(vertices, dtype=float))
         if len(vertices) < 4:
             none = np.zeros(0, dtype=np.int64)

@@ -135,13 +135,7 @@ def _tidy(frame: pin.SE3) -> pin.SE3:
 def relative_velocity(
     state: JointState, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Velocity of body 2 relative to body 1 in the joint frame (6,).
-
-    Args:
-        state: of the joint.
-        first: velocity of body 1 at its origin, in its own axes (6,).
-        second: the same of body 2.
-    """
+    """Velocity of body 2 relative to body 1 in the joint frame (6,), from their own."""
     one = state.first.actInv(pin.Motion(_six(first, "velocity of body 1")))
     two = state.second.actInv(pin.Motion(_six(second, "velocity of body 2")))
     return np.asarray((two - one).vector)
@@ -150,12 +144,7 @@ def relative_velocity(
 def body_wrenches(
     state: JointState, wrench: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The wrench as it acts on body 1 and on body 2, each at its origin, in its axes.
-
-    Args:
-        state: of the joint.
-        wrench: of body 1 on body 2 in the joint frame, force then torque (6,).
-    """
+    """The wrench as it acts on both bodies, each at its origin, in its axes."""
     force = pin.Force(_six(wrench, "wrench"))
     return -state.first.act(force).vector, state.second.act(force).vector
 
@@ -163,14 +152,7 @@ def body_wrenches(
 def relative_jacobian(
     state: JointState, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Relative velocity in the joint frame from the rates of a mechanism (6, n).
-
-    Args:
-        state: of the joint.
-        first: Jacobian of body 1 at its origin, in its own axes (6, n); zero where the
-            body does not move.
-        second: the same of body 2.
-    """
+    """Relative velocity in the joint frame from Jacobians of both bodies (6, n)."""
     one, two = real_array(first, "Jacobian"), real_array(second, "Jacobian")
     if one.shape != two.shape or one.ndim != 2 or one.shape[0] != 6:
         raise ParameterError(

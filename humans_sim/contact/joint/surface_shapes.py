@@ -84,15 +84,7 @@ class Revolution(Surface):
     def revolved(
         self, point: np.ndarray, radius: float, height: float, out: float, up: float
     ) -> SurfacePoint:
-        """The surface at a point of its meridian.
-
-        Args:
-            point: only its direction from the axis is used.
-            radius: from the axis [m].
-            height: along the axis [m].
-            out: part of the normal away from the axis.
-            up: part of the normal along the axis.
-        """
+        """The surface at a point of its meridian, the normal ``out`` and ``up``."""
         x, y, _ = point
         far = math.hypot(x, y)
         c, s = x / far, y / far
@@ -112,11 +104,7 @@ class Revolution(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Surface):
-    """A sphere about the origin of its placement.
-
-    Attributes:
-        radius: [m].
-    """
+    """A sphere of a radius [m] about the origin of its placement."""
 
     radius: float
     placement: pin.SE3 = placement_field()
@@ -155,11 +143,7 @@ class Sphere(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Revolution):
-    """An endless cylinder about the z axis of its placement.
-
-    Attributes:
-        radius: [m].
-    """
+    """An endless cylinder of a radius [m] about the z axis of its placement."""
 
     radius: float
     placement: pin.SE3 = placement_field()
@@ -255,11 +239,7 @@ class Torus(Revolution):
 
 @dataclass(frozen=True, eq=False)
 class Inside(Surface):
-    """The same surface of a hole: bowl, bore, groove. Outwards is into the hole.
-
-    Attributes:
-        surface: the surface seen from outside.
-    """
+    """The same surface of a hole: bowl, bore, groove. Outwards is into the hole."""
 
     surface: Surface
 
@@ -295,14 +275,7 @@ _SHARP = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Edge(Surface):
-    """An edge between two points: a thin cylinder with round ends.
-
-    Attributes:
-        first: one end of its axis (3,) [m].
-        second: the other end (3,) [m].
-        radius: [m].
-        placement: of the surface's axes in its body.
-    """
+    """An edge between two points (3,) [m]: a thin cylinder with round ends."""
 
     first: Sequence[float] | np.ndarray
     second: Sequence[float] | np.ndarray
@@ -387,11 +360,7 @@ def core_of(surface: Surface) -> Core | None:
 
 
 def nearest_on_cores(one: Core, two: Core) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest points of two cores in the same axes; in the middle of parallel ones.
-
-    Raises:
-        SurfaceError: they cross: no direction separates the surfaces.
-    """
+    """The nearest points of two cores in the same axes; the middle of parallel ones."""
     aa, bb = float(one.along @ one.along), float(two.along @ two.along)
     apart = one.start - two.start
     ab, a_apart = float(one.along @ two.along), float(one.along @ apart)
@@ -427,16 +396,7 @@ def box_edges(
     radius: float,
     placement: pin.SE3 | None = None,
 ) -> tuple[Edge, ...]:
-    """The twelve edges of a box about its centre.
-
-    Args:
-        size: along its axes (3,) [m].
-        radius: of the rounding; faces stay where they are, corners give way [m].
-        placement: of the box in its body.
-
-    Raises:
-        ParameterError: the box is none, or too small for the radius.
-    """
+    """The twelve edges of a box; rounded faces stay, corners give way [m]."""
     given = np.asarray(size, dtype=float)
     half = 0.5 * finite_array(given, (3,), "size of a box")
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
@@ -452,14 +412,6 @@ def polyhedron_edges(
 
     Edges touch the planes of their two faces from inside, so that the rounded body is
     the sharp one less what its corners give way.
-
-    Args:
-        points: its corners, and any points within (n, 3) [m].
-        radius: of the rounding [m].
-        placement: of the polyhedron in its body.
-
-    Raises:
-        ParameterError: the points are flat, or too near for the radius.
     """
     positive(radius, "radius of an edge")
     corners = np.asarray(points, dtype=float)

@@ -153,11 +153,6 @@ class Surface(ABC):
         The steps are arcs about the centres of curvature: what the article does with
         a torus. They are exact on a plane, a cylinder and a sphere. On a round surface
         every plane is principal: one arc, straight along the step.
-
-        Args:
-            frame: on the surface, in its body.
-            step: (2,), along the frame's x and y [m].
-            side: +1 where z points outwards, -1 inwards.
         """
         point = self.at(frame.translation)
         if self.round:
@@ -230,11 +225,7 @@ class NoContactError(ContactError):
 
 
 class CurvatureSumError(ContactError):
-    """The curvatures of both surfaces sum to zero or less: no single contact point.
-
-    Attributes:
-        total: the sum of the curvatures [1/m].
-    """
+    """The curvatures of both surfaces sum to zero or less: no single contact point."""
 
     def __init__(self, total: float, conforming: bool) -> None:
         self.total = total
@@ -247,11 +238,7 @@ class CurvatureSumError(ContactError):
 
 
 class ForbiddenMotionError(ContactError):
-    """A velocity moves a joint in a direction that it does not allow.
-
-    Attributes:
-        motions: the forbidden motions and how much of each was asked for.
-    """
+    """A velocity moves a joint in a direction that it does not allow."""
 
     def __init__(self, motions: dict[str, float], why: str) -> None:
         self.motions = dict(motions)
@@ -292,8 +279,6 @@ class ImplicitSurface(Surface):
     Attributes:
         function: f of a point (3,).
         gradient: (3,) of a point.
-        hessian: (3, 3) of a point.
-        placement: of the surface's axes in its body.
     """
 
     function: Callable[[np.ndarray], float]
@@ -338,11 +323,7 @@ class ImplicitSurface(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Surface):
-    """An ellipsoid about the origin of its placement.
-
-    Attributes:
-        semi_axes: the three half lengths [m].
-    """
+    """An ellipsoid of three half lengths [m] about the origin of its placement."""
 
     semi_axes: tuple[float, float, float]
     placement: pin.SE3 = placement_field()

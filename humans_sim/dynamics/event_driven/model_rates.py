@@ -72,9 +72,9 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     The direction of sliding given is that of the beginning of the step. Past the end
     of the sliding, where the velocity has turned around, the old direction stays: the
     right-hand side stays smooth there, and the event is found between.
-        modes: fields of a :class:`~humans_sim.contact.problem.law.ModeArrays`, as a
-            plain tuple.
-        rate: at which drift decays [1/s]; zero gives the forces of the bare equations.
+    ``contacts`` are gaps, Jacobians and drifts of the closed ones, ``modes`` fields of
+    a :class:`~humans_sim.contact.problem.law.ModeArrays`; drift decays at ``rate``
+    [1/s], zero gives the forces of the bare equations.
     """
     gap, rows, drift = contacts
     mode, tangents, friction, remembered, reference, idle = modes

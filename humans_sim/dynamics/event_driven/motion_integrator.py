@@ -43,6 +43,7 @@ class StiffnessSwitch:
     Stiffness is that of Hairer's DOP853: how much the right-hand side differs between
     two stages at the end of the step, over how much these differ.
 
+    Args:
         positions: number of leading states on which nothing stiff depends.
     """
 

@@ -76,11 +76,7 @@ def rolling_bodies(
 
     Configurations have seven numbers for each body: place of its frame and quaternion
     (x, y, z, w); velocities six: of the frame's origin and the spin, both in the frame.
-
-        floor: what it rolls on; the plane z = 0 unless given.
-        friction: Coulomb's coefficient; infinite: nothing slides.
-        restitution: Newton's coefficient.
-        gravity: [m/s^2].
+    The floor is the plane z = 0 unless given; with infinite friction nothing slides.
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):

@@ -65,16 +65,7 @@ class _Body:
 
 
 def compare_with_urdf(robot: ET.Element, model: pin.Model) -> None:
-    """Check that a model is that of a URDF.
-
-    Args:
-        robot: root element of the URDF, after its checks.
-        model: with a free-flyer base.
-
-    Raises:
-        ModelFileError: a number of the file is another one in the model; with the line
-            and the attribute.
-    """
+    """Check that a model is that of a URDF; an error has the line and the attribute."""
     joints: dict[str, list[ET.Element]] = defaultdict(list)
     children = set()
     for joint in robot.findall("joint"):

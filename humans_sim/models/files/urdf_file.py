@@ -78,13 +78,6 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
     What is left out of the model is reported as a :class:`ModelFileWarning`: shapes
     without extent, and that a joint follows another.
 
-    Args:
-        robot: the root element; blanks around its numbers are removed.
-        path: of the file.
-
-    Returns:
-        Whether numbers had blanks that other readers may take amiss.
-
     Raises:
         ModelFileError: the robot has no links, or too many; a joint hangs on a link
             that is not there, on one that has another joint, or on itself; it has no
@@ -270,11 +263,7 @@ def _listed(names: list[str]) -> str:
 
 
 def check_mass_matrix(model: pin.Model, path: Path) -> None:
-    """Check that no motion out of the zero position has a negative kinetic energy.
-
-    Raises:
-        ModelFileError: one has.
-    """
+    """Check that no motion out of the zero position has a negative kinetic energy."""
     data = model.createData()
     matrix = pin.crba(model, data, pin.neutral(model))
     matrix = np.triu(matrix) + np.triu(matrix, 1).T
@@ -318,18 +307,7 @@ def urdf_parts(
     xacro: bool = True,
     beside: YamlValue | None = None,
 ) -> ModelParts:
-    """Parts of the model in a URDF (or xacro) file with a floating base.
-
-    Args:
-        path: of the file.
-        rotors: False leaves drive rotors out.
-        xacro: whether a ``.xacro`` file is expanded.
-        beside: what the URDF does not say, instead of the YAML file beside it.
-
-    Raises:
-        ModelFileError: the URDF or its YAML is missing or malformed, or the file is
-            xacro where that is not allowed.
-    """
+    """Parts of the model in a URDF or xacro; ``beside``: instead of its YAML file."""
     robot, text = _read(path, xacro)
     if check_urdf(robot, path) or _BROKEN_VALUE.search(text):
         # Other readers of the model's URDF shall find the numbers that count here.
@@ -577,13 +555,7 @@ _PARAMETERS = {
 def add_control_tag(
     robot: ET.Element, description: ModelDescription, interface: str
 ) -> None:
-    """Add the element to a ``<robot>``.
-
-    Args:
-        robot: the element of the robot.
-        description: its joints.
-        interface: what they are commanded by, of :data:`INTERFACES`.
-    """
+    """Add the element to a ``<robot>``; ``interface`` is one of :data:`INTERFACES`."""
     control = ET.SubElement(robot, TAG, name=description.name, type="system")
     hardware = ET.SubElement(control, "hardware")
     ET.SubElement(hardware, "plugin").text = _PLUGIN
