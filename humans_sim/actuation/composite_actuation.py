@@ -83,12 +83,7 @@ class CompositeActuation(Actuation):
         return min(part.next_time(t) for part in self.parts)
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Each part handles its own events."""
         z, happened, first = z.copy(), list[Event](), 0

@@ -139,12 +139,7 @@ class DelayedActuation(Actuation, ABC):
         return self._queue[0][0] if self._queue else math.inf
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Let commands act whose time has come."""
         while self._queue and self._queue[0][0] <= t:

@@ -354,12 +354,7 @@ class FesMuscles(DelayedActuation):
         return min(super().next_time(t), self._clocks.next_time())
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Contractile switches, clock ticks, pulses (manual 6.4.2)."""
         before, self._happened = self._switches.copy(), []

@@ -208,9 +208,7 @@ class Hoist(Actuation):
 
     def record(self) -> dict[str, dict[str, Any]]:
         """The anchors of the cables by their tags [m]."""
-        return {
-            CABLES: dict(zip(self.tags, self._anchors.tolist(), strict=True)),
-        }
+        return {CABLES: dict(zip(self.tags, self._anchors.tolist(), strict=True))}
 
 
 class SuspendedActuation(CompositeActuation):

@@ -254,9 +254,7 @@ def _neighbours(
 
 
 def _reach(
-    tree: pin.Model,
-    shapes: tuple[CollisionShape, ...],
-    pairs: list[tuple[int, int]],
+    tree: pin.Model, shapes: tuple[CollisionShape, ...], pairs: list[tuple[int, int]]
 ) -> np.ndarray:
     """How far each joint moves one link of a pair against the other, at most."""
     extent: dict[int, float] = {}

@@ -285,10 +285,7 @@ def rocking_block_start(
 
 
 def falling_rod(
-    friction: float,
-    restitution: float = 0.0,
-    length: float = 1.0,
-    mass: float = 1.0,
+    friction: float, restitution: float = 0.0, length: float = 1.0, mass: float = 1.0
 ) -> GeneralSystem:
     """A slender rod whose tips may touch the floor; upright at angle zero."""
     tips = np.array([[0.0, -length / 2], [0.0, length / 2]])
@@ -298,10 +295,7 @@ def falling_rod(
 
 
 def pendulum(
-    limit: float,
-    restitution: float = 0.0,
-    length: float = 1.0,
-    mass: float = 1.0,
+    limit: float, restitution: float = 0.0, length: float = 1.0, mass: float = 1.0
 ) -> GeneralSystem:
     """A pendulum, hanging at angle zero, that may not swing below ``limit`` [rad]."""
     table = ContactTable.of(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
@@ -427,11 +421,7 @@ def woodpecker() -> GeneralSystem:
                 j_sleeve + m_bird * l_sleeve**2,
                 m_bird * l_sleeve * l_bird,
             ],
-            [
-                m_bird * l_bird,
-                m_bird * l_sleeve * l_bird,
-                j_bird + m_bird * l_bird**2,
-            ],
+            [m_bird * l_bird, m_bird * l_sleeve * l_bird, j_bird + m_bird * l_bird**2],
         ]
     )
     weight = -GRAVITY * np.array(

@@ -74,11 +74,7 @@ class ErrorSource:
     """Draws the errors of the axes of one signal, every period [s]."""
 
     def __init__(
-        self,
-        errors: SignalErrors,
-        axes: int,
-        period: float,
-        rng: np.random.Generator,
+        self, errors: SignalErrors, axes: int, period: float, rng: np.random.Generator
     ) -> None:
         self._errors, self._period, self._rng = errors, period, rng
         self._bias = errors.bias * rng.standard_normal(axes)

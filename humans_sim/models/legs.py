@@ -288,10 +288,7 @@ def find_feet(model: Model) -> Feet:
 
 
 def _pair(
-    model: Model,
-    low: dict[int, float],
-    poses: dict[int, pin.SE3],
-    height: float,
+    model: Model, low: dict[int, float], poses: dict[int, pin.SE3], height: float
 ) -> tuple[int, int, list[str]]:
     """Joints that carry the left and the right foot."""
     floor = min(low.values())
@@ -357,11 +354,7 @@ def _link(model: Model, joint: int) -> str:
 
 
 def _foot(
-    model: Model,
-    data: pin.Data,
-    shapes: list[CollisionShape],
-    leg: Leg,
-    height: float,
+    model: Model, data: pin.Data, shapes: list[CollisionShape], leg: Leg, height: float
 ) -> Foot:
     """The face of a foot that lies lowest, with its frame."""
     joint = shapes[0].joint

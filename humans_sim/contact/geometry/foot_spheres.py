@@ -92,9 +92,7 @@ def sphere_feet(
 
 
 def sole_point_feet(
-    model: Model,
-    spacing: float = POINT_SPACING,
-    contacts: Sequence[str] | None = None,
+    model: Model, spacing: float = POINT_SPACING, contacts: Sequence[str] | None = None
 ) -> Feet:
     """Soles with points all over them, beside their corners: ``<sole>_point_<k>``.
 

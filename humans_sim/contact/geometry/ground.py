@@ -335,11 +335,7 @@ class Ground:
         )
         back = Box(
             (BACK_THICKNESS, SEAT_WIDTH, BACK_HEIGHT),
-            (
-                x - SEAT_DEPTH - BACK_THICKNESS / 2,
-                0.0,
-                seat_height + BACK_HEIGHT / 2,
-            ),
+            (x - SEAT_DEPTH - BACK_THICKNESS / 2, 0.0, seat_height + BACK_HEIGHT / 2),
             name="chair_back",
             friction=friction,
         )

@@ -392,9 +392,7 @@ def _middle(aa: float, ab: float, a_apart: float) -> float:
 
 
 def box_edges(
-    size: Sequence[float] | np.ndarray,
-    radius: float,
-    placement: pin.SE3 | None = None,
+    size: Sequence[float] | np.ndarray, radius: float, placement: pin.SE3 | None = None
 ) -> tuple[Edge, ...]:
     """The twelve edges of a box; rounded faces stay, corners give way [m]."""
     given = np.asarray(size, dtype=float)

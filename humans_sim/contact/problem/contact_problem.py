@@ -198,9 +198,7 @@ def _slip_error(w, b, mu, angle):
     return u1 * d2 - u2 * d1
 
 
-def by_newton_along_slides(
-    problem: tuple[np.ndarray, ...],
-) -> tuple[np.ndarray, float]:
+def by_newton_along_slides(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray, float]:
     """Solve a contact problem, its normals on one scale, by Newton's method.
 
     Not where friction pulls a sliding contact in as it presses (Painleve): of two

@@ -34,11 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.contact.problem.law import ContactProblem, motion_of, residual_of
-from humans_sim.core.dense_kernels import (
-    cholesky_solve,
-    lu_factor,
-    lu_solve,
-)
+from humans_sim.core.dense_kernels import cholesky_solve, lu_factor, lu_solve
 from humans_sim.core.kernels import kernel
 
 _STEPS = 60

@@ -89,10 +89,7 @@ class EventRecorder:
         self._impulses: dict[int, np.ndarray] = {}
 
     def note(
-        self,
-        rows: np.ndarray,
-        impulses: np.ndarray,
-        which: np.ndarray | None = None,
+        self, rows: np.ndarray, impulses: np.ndarray, which: np.ndarray | None = None
     ) -> None:
         """Impulses [N s] of the contacts of an impact; None: of a correction."""
         if not self.active:

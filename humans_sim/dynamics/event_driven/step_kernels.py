@@ -34,18 +34,10 @@ from humans_sim.dynamics.rosenbrock_kernels import (
     factorise,
     solve_stage,
 )
-from humans_sim.dynamics.rosenbrock_kernels import (
-    STAGES as ROSENBROCK_STAGES,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    TIMES as ROSENBROCK_TIMES,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    next_size as rosenbrock_next_size,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    stage_state as rosenbrock_stage_state,
-)
+from humans_sim.dynamics.rosenbrock_kernels import STAGES as ROSENBROCK_STAGES
+from humans_sim.dynamics.rosenbrock_kernels import TIMES as ROSENBROCK_TIMES
+from humans_sim.dynamics.rosenbrock_kernels import next_size as rosenbrock_next_size
+from humans_sim.dynamics.rosenbrock_kernels import stage_state as rosenbrock_stage_state
 from humans_sim.dynamics.system import free_base_configuration, free_base_rates
 
 

@@ -276,11 +276,7 @@ def model_step(tree, geometry, start, applied, h, energies):
         points, moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0]
     )
     near = _near_geometry(moving, points)
-    restitution, tangents, friction = (
-        restitution[own],
-        tangents[own],
-        friction[own],
-    )
+    restitution, tangents, friction = (restitution[own], tangents[own], friction[own])
     forces, mode_start = forces_all[own], mode_all[own]
     v, q, gap = v_start, q_start, np.zeros(own.shape[0])
     mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
@@ -314,15 +310,7 @@ def model_step(tree, geometry, start, applied, h, energies):
                 own_rows = rows.copy().reshape(3 * which.shape[0], nv)
                 spread = spread_of(factored, own_rows)
         bias[:] = better
-        contacts = (
-            which,
-            nearest,
-            restitution,
-            tangents,
-            friction,
-            forces,
-            mode_start,
-        )
+        contacts = (which, nearest, restitution, tangents, friction, forces, mode_start)
         free = free_motion(factored, applied - bias, v_start, h)
         equations, impulses, residual, end = finish_step(
             (factored, spread, free), v_start, h, rows, contacts
@@ -339,12 +327,7 @@ def model_step(tree, geometry, start, applied, h, energies):
             mean_forces = forces
             break
         q, gap, settled = _settle(
-            (tree, near[0], poses, links),
-            state,
-            centre,
-            x,
-            equations,
-            (which, closed),
+            (tree, near[0], poses, links), state, centre, x, equations, (which, closed)
         )
         if not settled:
             status = ELSEWHERE

@@ -119,12 +119,7 @@ def model_series(tree, geometry, links, drives, start, clock):
                 seen[j] = q[7 + j]
         applied = table_torques(drives, locked, t, q, v)
         step = model_step(
-            tree,
-            geometry,
-            (q, v, acceleration, forces, mode),
-            applied,
-            h,
-            energies,
+            tree, geometry, (q, v, acceleration, forces, mode), applied, h, energies
         )
         if step[0] != DONE or (step[8] > HALVED and not step[11]):
             ending = ONE_STEP

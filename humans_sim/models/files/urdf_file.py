@@ -302,10 +302,7 @@ _BROKEN_VALUE = re.compile(r"""=\s*(?:"[^"<]*[\t\r\n]|'[^'<]*[\t\r\n])""")
 
 
 def urdf_parts(
-    path: Path,
-    rotors: bool = True,
-    xacro: bool = True,
-    beside: YamlValue | None = None,
+    path: Path, rotors: bool = True, xacro: bool = True, beside: YamlValue | None = None
 ) -> ModelParts:
     """Parts of the model in a URDF or xacro; ``beside``: instead of its YAML file."""
     robot, text = _read(path, xacro)
