@@ -190,3 +190,60 @@ class Actuation:
 
 
 _NONE = np.zeros(0)
+
+
+class PartActuation(Actuation):
+    """An actuation that sees the first coordinates of a system alone.
+
+    Args:
+        inner: the actuation.
+        nq: how many positions it sees.
+        nv: how many velocities.
+        rest: velocities on which it has no force.
+    """
+
+    def __init__(self, inner: Actuation, nq: int, nv: int, rest: int) -> None:
+        self._inner, self._nq, self._nv = inner, nq, nv
+        self.nz, self.z_names = inner.nz, inner.z_names
+        self._rest = np.zeros(rest)
+
+    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Start the actuation."""
+        return self._inner.initialise(t, q[: self._nq], v[: self._nv])
+
+    def command(self, t: float, command: Any) -> None:
+        """Hand a command on."""
+        self._inner.command(t, command)
+
+    def expect_commands_every(self, period: float) -> None:
+        """Hand it on."""
+        self._inner.expect_commands_every(period)
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Its forces; none act on the rest."""
+        force, rates = self._inner.dynamics(t, q[: self._nq], v[: self._nv], z)
+        return np.concatenate([force, self._rest]), rates
+
+    def detect(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Its signals."""
+        return self._inner.detect(t, q[: self._nq], v[: self._nv], z)
+
+    def next_time(self, t: float) -> float:
+        """Its next event [s]."""
+        return self._inner.next_time(t)
+
+    def handle(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Event]]:
+        """Let it handle its events."""
+        return self._inner.handle(t, q[: self._nq], v[: self._nv], z, fired)
+
+    def reset(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Let it adapt to a jump of the mechanics."""
+        return self._inner.reset(t, q[: self._nq], v[: self._nv], z)

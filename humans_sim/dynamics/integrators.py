@@ -26,7 +26,6 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.integrate import Radau
 
 from humans_sim.core import runge_kutta
 from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
@@ -320,6 +319,8 @@ class ImplicitRadau:
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
+        from scipy.integrate import Radau  # loads much: here where it is wanted
+
         rhs, t, y, rtol, atol, first_step, derivatives = problem[:7]
         known = derivatives or differences(rhs)
         # The bound is set anew at each step; infinity lets the first step be chosen.

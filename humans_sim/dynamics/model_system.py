@@ -143,6 +143,10 @@ class ModelSystem:
     Contacts are, in this order: each contact point with each solid, then the lower and
     the upper limit of each joint that is free to move, then the points of each pair of
     links that may touch. A contact point with a radius is a ball around the point.
+
+    Attributes:
+        radii: of the balls around the contact points (npoints,) [m].
+        armature: inertia of drives on the diagonal of the mass matrix (nv,).
     """
 
     def __init__(
@@ -174,11 +178,11 @@ class ModelSystem:
         touching = ContactPoints.of(model, tags, features, self.locked)
         names, self.contact_links, points, self.features = touching
         self.contact_points, self.points = names, points
-        self._radius = self._radii(radii or {})
-        self._armature = np.zeros(self.nv) if armature is None else armature
-        if self._armature.shape != (self.nv,):
+        self.radii = self._radii(radii or {})
+        self.armature = np.zeros(self.nv) if armature is None else armature
+        if self.armature.shape != (self.nv,):
             raise ParameterError(f"armature must have {self.nv} entries")
-        self._has_armature = bool(np.any(self._armature))
+        self._has_armature = bool(np.any(self.armature))
         self.thinnest = ground.thinnest()
         self._pin, self._own_data = model.pin, None
         if gravity is not None:
@@ -189,10 +193,11 @@ class ModelSystem:
             self._own_data = self._pin.createData()
         self._joints = points.joints
         lower, upper = self.joint_limits = joint_limits(model, limits)
-        free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
+        free = [j for j in range(len(lower)) if 6 + j not in self.locked]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        self._links = self._self_contacts(self_collision)
+        own_pairs = link_pairs(model, self_collision or SelfCollision(enabled=False))
+        self._links = SelfContacts(own_pairs, self._pin, len(model.joint_names))
         rough = None if self_collision is None else self_collision.friction
         self.contacts = contact_table(
             ground,
@@ -203,13 +208,13 @@ class ModelSystem:
         ).with_links(self._links.names, ground.friction if rough is None else rough)
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
-        centres, reaches = touching.bounding_balls(self._radius)
+        centres, reaches = touching.bounding_balls(self.radii)
         still = ContactGeometry(
             local=points.local,
             row=points.row,
             poses=self._poses,
-            radius=self._radius,
-            solids=ground.table(float(self._radius.max(initial=0.0))),
+            radius=self.radii,
+            solids=ground.table(float(self.radii.max(initial=0.0))),
             meshes=ground.mesh_data(),
             limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
             limit_sign=np.array(
@@ -242,14 +247,11 @@ class ModelSystem:
         turning = np.zeros(len(self.contacts))
         turning[: self._pairs] = 1.0
         balls = turning.copy()
-        balls[: self._pairs] = np.repeat(self._radius > 0, len(still.solids))
+        balls[: self._pairs] = np.repeat(self.radii > 0, len(still.solids))
         self._bounded = BoundedRows(
             friction, ground.torsional * turning, ground.rolling * balls
         )
         self.dissipates = self.damped or self._bounded.any
-
-    def _is_locked(self, velocity: int) -> bool:
-        return velocity in self.locked
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
@@ -263,10 +265,6 @@ class ModelSystem:
                 raise ParameterError(f"radius of {name} must be 0 or more: {radius}")
             radii_of_points[names.index(name)] = radius
         return radii_of_points
-
-    def _self_contacts(self, chosen: SelfCollision | None) -> SelfContacts:
-        pairs = link_pairs(self.model, chosen or SelfCollision(enabled=False))
-        return SelfContacts(pairs, self._pin, len(self.model.joint_names))
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -283,16 +281,6 @@ class ModelSystem:
     def weight(self) -> float:
         """Of the model in this gravity [N]."""
         return self.model.mass * float(np.linalg.norm(self.gravity))
-
-    @property
-    def radii(self) -> np.ndarray:
-        """Radii of the balls around the contact points (npoints,) [m]."""
-        return self._radius
-
-    @property
-    def armature(self) -> np.ndarray:
-        """Inertia of drives on the diagonal of the mass matrix (nv,)."""
-        return self._armature
 
     def chart(self, q: np.ndarray) -> FreeBaseChart:
         """Coordinates around a configuration."""
@@ -351,7 +339,7 @@ class ModelSystem:
         """The model's links as arrays; None where it has joints of several axes."""
         rotors = self.model.rotors
         table = None if rotors is None else rotors.table
-        return tree_table(self._pin, self._armature, table, self.locked)
+        return tree_table(self._pin, self.armature, table, self.locked)
 
     @property
     def _data(self) -> pin.Data:
@@ -380,7 +368,7 @@ class ModelSystem:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
-            add_diagonal(mass, self._armature)
+            add_diagonal(mass, self.armature)
         if self.damped:
             bias += self.dissipation.damping * v
         return data, mass, bias
@@ -478,7 +466,7 @@ class ModelSystem:
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
-        kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self._armature @ v**2)
+        kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self.armature @ v**2)
         return kinetic, float(pin.computePotentialEnergy(self._pin, self._data, q))
 
     def point_force(

@@ -31,10 +31,10 @@ from humans_sim.dynamics.surfaces.rolling import (
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 from humans_sim.dynamics.system import (
     EVENT_DRIVEN,
-    SLOW,
     TIME_STEPPING,
     FlatChart,
     Terms,
+    closing_terms,
 )
 from humans_sim.results.records import LIMIT, POINT, ContactTable
 
@@ -170,10 +170,7 @@ class GeneralSystem:
         self, q: Vector, v: Vector, time: float, closed: Vector
     ) -> tuple[Vector, Terms]:
         """The contacts that are closed or close within a time, and their equations."""
-        gap, rate = self.gap_rates(q, v)
-        near = gap <= time * np.maximum(-rate, SLOW)
-        which = np.flatnonzero(near | (closed != 0))
-        return which, self.terms(q, v, which)
+        return closing_terms(self, q, v, time, closed)
 
     def gaps(self, q: Vector) -> Vector:
         """Gaps of all contacts."""
@@ -468,20 +465,12 @@ WOODPECKER_START = (
 )
 """Near the periodic motion."""
 
+_PROBLEMS = (
+    *(bouncing_ball, sliding_block, rocking_block, falling_rod, pendulum, chain, beads),
+    *(slider_in_clearance, woodpecker, coin, rattleback, rolling_ellipsoid),
+    *(rolling_cylinder, rolling_knee),
+)
 PROBLEMS: dict[str, Callable[..., GeneralSystem | SurfaceSystem]] = {
-    "bouncing_ball": bouncing_ball,
-    "sliding_block": sliding_block,
-    "rocking_block": rocking_block,
-    "falling_rod": falling_rod,
-    "pendulum": pendulum,
-    "chain": chain,
-    "beads": beads,
-    "slider_in_clearance": slider_in_clearance,
-    "woodpecker": woodpecker,
-    "coin": coin,
-    "rattleback": rattleback,
-    "rolling_ellipsoid": rolling_ellipsoid,
-    "rolling_cylinder": rolling_cylinder,
-    "rolling_knee": rolling_knee,
+    problem.__name__: problem for problem in _PROBLEMS
 }
 """By the names that scenario files use."""

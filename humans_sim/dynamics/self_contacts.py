@@ -129,7 +129,7 @@ class SelfContacts:
         if not none_due(tree, q, v, _AHEAD * time, self._bounds, self._own_poses):
             return False
         self._at[:] = q[7 : 7 + self._count]
-        self._clear()
+        self.note_far()
         return True
 
     @property
@@ -142,10 +142,6 @@ class SelfContacts:
         """
         return self._bounds, self._own_poses, self._at, _AHEAD
 
-    def note_far(self) -> None:
-        """A kernel has seen that no links touch soon."""
-        self._clear()
-
     def choose(self, data: pin.Data, q: np.ndarray, v: np.ndarray, time: float) -> None:
         """Choose the points in which links may touch soon; half a step is ``time``."""
         n = self._count
@@ -153,7 +149,7 @@ class SelfContacts:
         poses = self._poses(data)
         pairs, near = due_pairs(self._bounds, poses, v[6 : 6 + n], _AHEAD * time)
         if len(pairs) == 0:
-            self._clear()
+            self.note_far()
             return
         solids = due_shapes(self._bounds, self._balls, pairs, near, poses)
         touching: dict[int, list[tuple[Any, ...]]] = {}
@@ -164,9 +160,10 @@ class SelfContacts:
         if touching:
             self._assign(poses, touching)
         else:
-            self._clear()
+            self.note_far()
 
-    def _clear(self) -> None:
+    def note_far(self) -> None:
+        """No links touch soon: there are no points."""
         if len(self._slots):
             self._slots, self._chosen = np.zeros(0, dtype=np.int64), _none()
 

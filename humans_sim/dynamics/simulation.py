@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -48,55 +47,6 @@ from humans_sim.results import records as kinds
 from humans_sim.results.event_states import EventState
 from humans_sim.results.records import Event, Sample
 from humans_sim.results.run import Run
-
-
-class OwnIntegration(ABC):
-    """The part of a simulation that gives its equations away."""
-
-    system: System
-    _equations: StateEquations | None = None
-
-    @abstractmethod
-    def start(
-        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
-    ) -> Stepper:
-        """A stepper at the given state."""
-
-    def equations(
-        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
-    ) -> StateEquations:
-        """Right-hand side, event functions and event handling from a state on.
-
-        Contacts that touch are closed, impacts happen, and the controller, where it has
-        a period, is called. From now on :meth:`rates` and :meth:`signals` are those of
-        these equations. A :class:`Push` of the simulation does not act in them.
-        """
-        self._equations = StateEquations(self.start(q, v, t))
-        return self._equations
-
-    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Derivative of x = (q, v, z) by time (the manual's CompleteDynamics).
-
-        The contacts are those of the :meth:`equations` begun last; where there are none
-        yet, they begin at (t, x).
-        """
-        return self._begun(t, x).rates(t, x)
-
-    def signals(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Functions whose fall to zero is an event (the manual's EventDetection)."""
-        return self._begun(t, x).signals(t, x)
-
-    def _begun(self, t: float, x: np.ndarray) -> StateEquations:
-        if self._equations is not None:
-            return self._equations
-        nq, nv = self.system.nq, self.system.nv
-        x = np.asarray(x, dtype=float)
-        if x.ndim != 1 or x.size < nq + nv:
-            raise ConfigurationError(
-                f"the state begins with {nq} positions and {nv} velocities, not shape "
-                f"{x.shape}"
-            )
-        return self.equations(x[:nq], x[nq : nq + nv], t)
 
 
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:
@@ -155,7 +105,7 @@ class SimulationOptions(Options):
     passive: bool | None = None
 
 
-class Simulation(OwnIntegration):
+class Simulation:
     """A system, its actuation and its controller, ready to run.
 
     ``hs.Simulation(hs.load_model("khr1")).run(t_end=0.3)`` is a whole one: it falls.
@@ -282,6 +232,7 @@ class Simulation(OwnIntegration):
         self.control_period = control_period
         self.sensors = check_sensors(sensors, self.system)
         self.recorded = RecordedSignals(self.sensors, controller, self.actuation)
+        self._equations: StateEquations | None = None
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
@@ -302,6 +253,42 @@ class Simulation(OwnIntegration):
         if isinstance(clock, SensorClock):
             clock.measure_start(stepper.t, stepper.control_state())
         return stepper
+
+    def equations(
+        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
+    ) -> StateEquations:
+        """Right-hand side, event functions and event handling from a state on.
+
+        Contacts that touch are closed, impacts happen, and the controller, where it has
+        a period, is called. From now on :meth:`rates` and :meth:`signals` are those of
+        these equations. A :class:`Push` of the simulation does not act in them.
+        """
+        self._equations = StateEquations(self.start(q, v, t))
+        return self._equations
+
+    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Derivative of x = (q, v, z) by time (the manual's CompleteDynamics).
+
+        The contacts are those of the :meth:`equations` begun last; where there are none
+        yet, they begin at (t, x).
+        """
+        return self._begun(t, x).rates(t, x)
+
+    def signals(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Functions whose fall to zero is an event (the manual's EventDetection)."""
+        return self._begun(t, x).signals(t, x)
+
+    def _begun(self, t: float, x: np.ndarray) -> StateEquations:
+        if self._equations is not None:
+            return self._equations
+        nq, nv = self.system.nq, self.system.nv
+        x = np.asarray(x, dtype=float)
+        if x.ndim != 1 or x.size < nq + nv:
+            raise ConfigurationError(
+                f"the state begins with {nq} positions and {nv} velocities, not shape "
+                f"{x.shape}"
+            )
+        return self.equations(x[:nq], x[nq : nq + nv], t)
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)

@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import HalfSpace
-from humans_sim.contact.problem.law import OPEN, SLIDE, STICK
+from humans_sim.contact.problem.law import OPEN
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import contact_rows
@@ -230,7 +230,7 @@ class Soles:
             soles.append(
                 SoleLoad(
                     sole.name,
-                    _common_mode(mode),
+                    int(mode.max(initial=OPEN)),  # SLIDE above STICK above OPEN
                     int(np.count_nonzero(mode != OPEN)),
                     total,
                     moment,
@@ -250,12 +250,6 @@ def square_to_floor(q: np.ndarray, ground: Ground) -> np.ndarray:
     turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal).matrix()
     moved = pin.SE3(turn, (normal @ np.asarray(floor.point, dtype=float)) * normal)
     return np.append(pin.SE3ToXYZQUAT(moved * pin.XYZQUATToSE3(q[:7])), q[7:])
-
-
-def _common_mode(mode: np.ndarray) -> int:
-    if (mode == SLIDE).any():
-        return SLIDE
-    return STICK if (mode != OPEN).any() else OPEN
 
 
 def centre_of_pressure(

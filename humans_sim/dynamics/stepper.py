@@ -179,6 +179,10 @@ class Stepper(ABC):
             self.loads.reaction.start(self.t)
         if control is not None:
             control.start(self.t)
+        self._begin()
+
+    def _begin(self) -> None:  # noqa: B027 (a braked stepper wraps another one)
+        """Make the parts of the method, and handle what is due at once."""
 
     @property
     def t(self) -> float:

@@ -210,13 +210,25 @@ class TouchingBodies(Protocol):
         """Gaps of all contacts and their rates (nc,), (nc,)."""
 
 
-class System(Protocol):
+def closing_terms(
+    system: TouchingBodies,
+    q: np.ndarray,
+    v: np.ndarray,
+    time: float,
+    closed: np.ndarray,
+) -> tuple[np.ndarray, Terms]:
+    """The contacts that are closed or close within a time, and their equations."""
+    gap, rate = system.gap_rates(q, v)
+    near = gap <= time * np.maximum(-rate, SLOW)
+    which = np.flatnonzero(near | (closed != 0))
+    return which, system.terms(q, v, which)
+
+
+class System(TouchingBodies, Protocol):
     """A mechanical system with unilateral contacts."""
 
     name: str
     nq: int
-    nv: int
-    contacts: ContactTable
     position_names: tuple[str, ...]
     velocity_names: tuple[str, ...]
     locked: np.ndarray
@@ -228,14 +240,8 @@ class System(Protocol):
     def methods(self) -> tuple[str, ...]:
         """Names of the methods that its equations are enough for."""
 
-    def chart(self, q: np.ndarray) -> Chart:
-        """Local coordinates around a configuration."""
-
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Raise :class:`ConfigurationError` where q or v cannot be used."""
-
-    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
-        """The equations of motion with the contacts ``which`` (indices)."""
 
     def active_contact_terms(
         self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
@@ -245,12 +251,6 @@ class System(Protocol):
         Those whose gaps close within ``time`` [s], at their rates or when others push
         them to the speed SLOW; and those whose ``closed`` (nc,) is not zero.
         """
-
-    def gaps(self, q: np.ndarray) -> np.ndarray:
-        """Gaps of all contacts (nc,)."""
-
-    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps of all contacts and their rates (nc,), (nc,)."""
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

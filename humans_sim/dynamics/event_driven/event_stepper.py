@@ -28,9 +28,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
-from humans_sim.dynamics.controller import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
 from humans_sim.dynamics.event_driven.event_recorder import (
     EventRecorder,
@@ -44,11 +42,10 @@ from humans_sim.dynamics.integrators import IMPLICIT
 from humans_sim.dynamics.stepper import (
     FAILURES,
     ActuationError,
-    Options,
     Stepper,
     typed_failures,
 )
-from humans_sim.dynamics.system import State, System
+from humans_sim.dynamics.system import State
 from humans_sim.results.event_states import EventState
 from humans_sim.results.records import Sample
 
@@ -63,17 +60,8 @@ class EventStepper(Stepper):
         motion: the right-hand side with the contacts as they are.
     """
 
-    def __init__(
-        self,
-        system: System,
-        actuation: Actuation,
-        options: Options,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        control: ControlClock | None = None,
-    ) -> None:
-        super().__init__(system, actuation, options, t, q, v, control)
+    def _begin(self) -> None:
+        system, options = self.system, self.options
         implicit = options.integrator in IMPLICIT
         self.motion = SmoothMotion(
             system, self.loads, options.creep_speed if implicit else None

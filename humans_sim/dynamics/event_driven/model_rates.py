@@ -44,10 +44,9 @@ from humans_sim.dynamics.system import (
 from humans_sim.dynamics.tree_kernels import (
     TreeState,
     TreeTable,
-    tree_bias,
     tree_columns,
-    tree_inertias,
-    tree_mass,
+    tree_drifts,
+    tree_equations,
     tree_poses,
     tree_state,
     tree_twists,
@@ -167,34 +166,6 @@ class ClosedContacts(NamedTuple):
 
 
 @kernel
-def _drifts(tree, v, state):
-    """Accelerations of all links in the world at zero joint accelerations (n, 6).
-
-    Against gravity's, as the base falls: contacts add it again.
-    """
-    table = TreeTable(*tree)
-    parent, gravity = table.parent, table.gravity
-    _, _, jacobian, _, twist = state
-    drift = np.zeros((parent.shape[0], 6))
-    for i in range(3):
-        drift[0, i] = -gravity[i]
-    for b in range(1, parent.shape[0]):
-        j, a = 5 + b, parent[b]
-        u, p, d = v[j], twist[a], drift[b]
-        s0, s1, s2 = u * jacobian[0, j], u * jacobian[1, j], u * jacobian[2, j]
-        r0, r1, r2 = u * jacobian[3, j], u * jacobian[4, j], u * jacobian[5, j]
-        for i in range(6):
-            d[i] = drift[a, i]
-        d[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
-        d[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
-        d[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
-        d[3] += p[4] * r2 - p[5] * r1
-        d[4] += p[5] * r0 - p[3] * r2
-        d[5] += p[3] * r1 - p[4] * r0
-    return drift
-
-
-@kernel
 def model_terms(model, q, v, which):
     """The equations of motion with some contacts (k,).
 
@@ -203,21 +174,13 @@ def model_terms(model, q, v, which):
         rotors reach.
     """
     tree, moving, poses, motions, links, damping = model
-    nv = v.shape[0]
-    state = tree_state(tree, nv)
-    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
-    tree_poses(tree, q, state)
-    tree_columns(tree, state)
-    tree_inertias(tree, state)
-    tree_twists(tree, v, state)
-    reach = tree_mass(tree, q, state, mass)
-    reach = tree_bias(tree, q, v, state, bias) and reach
-    for j in range(nv):
+    mass, bias, state, reach = tree_equations(tree, q, v)
+    for j in range(v.shape[0]):
         bias[j] += damping[j] * v[j]
     if which.shape[0]:
         write_poses(links, state, poses)
         write_motions(links, state, TreeState(*state).twist, motions, 0)
-        write_motions(links, state, _drifts(tree, v, state), motions, 1)
+        write_motions(links, state, tree_drifts(tree, v, state), motions, 1)
     gap, rows, drift = contact_rows(which, TreeState(*state).jacobian, moving, q)
     lock(TreeTable(*tree).locked, mass, bias, rows)
     return (mass, bias, gap, rows, drift), reach

@@ -23,21 +23,12 @@ from humans_sim.core.runge_kutta import (
     stage_state,
     step_error,
 )
+from humans_sim.dynamics import rosenbrock_kernels
 from humans_sim.dynamics.event_driven.creep_kernels import (
     assemble_derivatives,
     creeping_response,
 )
 from humans_sim.dynamics.event_driven.model_rates import applied_torques, smooth_rates
-from humans_sim.dynamics.rosenbrock_kernels import (
-    SMALLEST,
-    end_of_step,
-    factorise,
-    solve_stage,
-)
-from humans_sim.dynamics.rosenbrock_kernels import STAGES as ROSENBROCK_STAGES
-from humans_sim.dynamics.rosenbrock_kernels import TIMES as ROSENBROCK_TIMES
-from humans_sim.dynamics.rosenbrock_kernels import next_size as rosenbrock_next_size
-from humans_sim.dynamics.rosenbrock_kernels import stage_state as rosenbrock_stage_state
 from humans_sim.dynamics.system import free_base_configuration, free_base_rates
 
 
@@ -162,35 +153,35 @@ def creep_step(model, closed, drives, start, control):
     bound, size, rtol, atol, contradiction = control
     nv = y.shape[0] // 2
     matrix, by_time = _derivatives(model, closed, drives, start)
-    slopes = np.empty((ROSENBROCK_STAGES, y.shape[0]))
+    slopes = np.empty((rosenbrock_kernels.STAGES, y.shape[0]))
     evaluations, made, end = 0, True, y
     rejected = False
     while True:
         cut = size >= bound - t
         step = bound - t if cut else size
-        if step < SMALLEST and not cut:
+        if step < rosenbrock_kernels.SMALLEST and not cut:
             made = False
             break
-        factors, order, regular = factorise(matrix, step)
+        factors, order, regular = rosenbrock_kernels.factorise(matrix, step)
         error = np.inf
         if regular:
             linear = matrix, by_time, factors, order
-            for stage in range(ROSENBROCK_STAGES):
+            for stage in range(rosenbrock_kernels.STAGES):
                 rates = first
                 if stage:
-                    state = rosenbrock_stage_state(stage, y, slopes, step)
-                    now = t + ROSENBROCK_TIMES[stage] * step
+                    state = rosenbrock_kernels.stage_state(stage, y, slopes, step)
+                    now = t + rosenbrock_kernels.TIMES[stage] * step
                     q = free_base_configuration(centre, state[:nv])
                     applied = applied_torques(model, drives, now, q, state[nv:])
                     result = smooth_rates(model, closed, centre, state, applied)
                     made = made and 0.0 <= result[4] < contradiction
                     rates = result[0]
                     evaluations += 1
-                solve_stage(stage, slopes, rates, step, linear)
+                rosenbrock_kernels.solve_stage(stage, slopes, rates, step, linear)
             if not made:
                 break
-            end, error = end_of_step(y, slopes, step, rtol, atol)
-        following = rosenbrock_next_size(step, error, rejected)
+            end, error = rosenbrock_kernels.end_of_step(y, slopes, step, rtol, atol)
+        following = rosenbrock_kernels.next_size(step, error, rejected)
         if error <= 1.0:
             break
         rejected = True

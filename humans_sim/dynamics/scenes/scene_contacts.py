@@ -19,6 +19,7 @@ from humans_sim.contact.geometry.convex_pairs import (
     BOX_SLOTS,
     FAR,
     BoxPlaces,
+    basis,
     box_contacts,
     choose,
 )
@@ -125,7 +126,7 @@ class SceneContacts:
         boxed = {int(self.solid_mover[s]) for s in boxes} - {_FLOOR}
         pairs, table, movers = [], [], []
         names: list[str] = []
-        robot_movers = self._first_body_mover()
+        robot_movers = len(self.joints) - len(self._bodies)
         what = "what may touch in the scene"
         for f, mover in enumerate(self.feature_mover):
             CONTACTS.check(what, len(names))
@@ -136,14 +137,14 @@ class SceneContacts:
                 if int(mover) in boxed and s in boxes:
                     continue
                 # each pair of balls once
-                if (
-                    self._is_ball(f)
-                    and other > mover >= robot_movers
-                    and s not in boxes
-                ):
+                ball = self.balls[f] > 0.0
+                if ball and other > mover >= robot_movers and s not in boxes:
                     continue
                 pairs.append((f, s))
-                table.append(min(frictions[s], self._own_friction(int(mover))))
+                # The robot's feet are as rough as what they touch.
+                k = int(mover) - robot_movers
+                own = self._bodies[k].friction if k >= 0 else None
+                table.append(min(frictions[s], np.inf if own is None else own))
                 names.append(f"{feature_names[f]}/{solid_names[s]}")
                 movers.append((int(mover), int(other)))
         box_pairs = []
@@ -174,18 +175,6 @@ class SceneContacts:
                 [self._ground.restitution] * count + [0.0] * len(ends)
             ),
         )
-
-    def _own_friction(self, mover: int) -> float:
-        """Of a body; the robot's feet are as rough as what they touch."""
-        k = mover - self._first_body_mover()
-        own = self._bodies[k].friction if k >= 0 else None
-        return np.inf if own is None else own
-
-    def _first_body_mover(self) -> int:
-        return len(self.joints) - len(self._bodies)
-
-    def _is_ball(self, feature: int) -> bool:
-        return bool(self.balls[feature] > 0.0)
 
     def _limits(self) -> None:
         """Ends of the robot's joints."""
@@ -329,15 +318,7 @@ def scene_rows(which, jacobian, motion, point, normal):
         if c >= count:
             rows[r, 0, limit_of[c - count]] = limit_sign[c - count]
             continue
-        n = normal[c]
-        axis = 0 if abs(n[0]) < 0.9 else 1
-        length = np.sqrt(1.0 - n[axis] ** 2)
-        for k in range(3):
-            frame[0, k] = n[k]
-            frame[1, k] = ((1.0 if k == axis else 0.0) - n[axis] * n[k]) / length
-        frame[2, 0] = frame[0, 1] * frame[1, 2] - frame[0, 2] * frame[1, 1]
-        frame[2, 1] = frame[0, 2] * frame[1, 0] - frame[0, 0] * frame[1, 2]
-        frame[2, 2] = frame[0, 0] * frame[1, 1] - frame[0, 1] * frame[1, 0]
+        basis(normal[c], frame)
         p = point[c]
         for side in range(2):
             m = movers[c, side]

@@ -25,7 +25,7 @@ from humans_sim.dynamics.surfaces.surface_contact import (
     pair_motion,
     running_speeds,
 )
-from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, TIME_STEPPING, Terms
+from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms, closing_terms
 from humans_sim.results.records import POINT, ContactTable
 from humans_sim.results.run import joint_records
 
@@ -276,10 +276,7 @@ class SurfaceSystem:
         self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
         """The contacts that are closed or close within a time, and their equations."""
-        gap, rate = self.gap_rates(q, v)
-        near = gap <= time * np.maximum(-rate, SLOW)
-        which = np.flatnonzero(near | (closed != 0))
-        return which, self.terms(q, v, which)
+        return closing_terms(self, q, v, time, closed)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

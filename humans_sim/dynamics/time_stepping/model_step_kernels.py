@@ -183,21 +183,6 @@ def model_energies(tree, q, v):
 
 
 @kernel
-def model_equations(tree, q, v):
-    """Mass matrix, bias and Jacobian of a model, and whether its rotors reach."""
-    nv = v.shape[0]
-    state = tree_state(tree, nv)
-    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
-    tree_poses(tree, q, state)
-    tree_columns(tree, state)
-    tree_inertias(tree, state)
-    tree_twists(tree, v, state)
-    reach = tree_mass(tree, q, state, mass)
-    reach = tree_bias(tree, q, v, state, bias) and reach
-    return mass, bias, TreeState(*state).jacobian, reach
-
-
-@kernel
 def _settle(model, state, centre, x, equations, contacts):
     """Put closed contacts on their surfaces; the configuration, gaps, whether done."""
     tree, still, poses, links = model
