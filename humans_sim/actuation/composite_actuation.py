@@ -14,7 +14,7 @@ from humans_sim.results.records import Event, Signal
 
 
 class CompositeActuation(Actuation):
-    """The sum of several actuations; their states stand one after the other in z.
+    """The sum of ``parts``, actuations whose states stand in z one after the other.
 
     A command is a sequence of one command for each part, None for a part that keeps its
     own. Each part delays its commands as it does alone.

@@ -47,7 +47,7 @@ _GUARD = 1e-9
 
 
 class Hoist(Actuation):
-    """Cables at tags of one link, paid out by a schedule; it takes no commands.
+    """Cables at tags of a link of ``model``, paid out by a schedule; no commands.
 
     Args:
         schedule: times [s] and what is paid out by then [m], in the order of time. It

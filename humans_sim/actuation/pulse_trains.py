@@ -32,10 +32,10 @@ class PulseTrains:
         self._due[:] = math.inf
 
     def set(self, muscle: int, t: float, charge: float, period: float) -> None:
-        """Change a muscle's train.
+        """Change a muscle's train; a period of zero [s] is one pulse.
 
-        period: from pulse to pulse, zero for one pulse [s]. A train that runs with
-            this period keeps its clock: its next pulses have the new charge.
+        A train that runs with this period keeps its clock: its next pulses have the new
+        charge.
         """
         runs = math.isfinite(self._due[muscle]) and self._period[muscle] == period > 0.0
         self._charge[muscle], self._period[muscle] = charge, period

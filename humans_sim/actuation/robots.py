@@ -50,6 +50,7 @@ class RobotSetup:
     """How a robot is simulated; the defaults are for models without a file.
 
     Attributes:
+        servo, servo_joints: the servos of all joints, and of some, by name.
         friction: of the floor.
         fall_tilt: of the base, beyond it the robot has fallen [rad].
         whole_body: whether all links touch, not the feet alone.

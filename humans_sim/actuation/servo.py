@@ -91,17 +91,7 @@ class Servo(DelayedActuation):
         lag: float = 0.0,
         numbers: ServoNumbers | None = None,
         joints: Mapping[str, ServoNumbers] | None = None,
-        gain: float | None = None,
-        damping: float | None = None,
-        stall_torque: float | None = None,
-        no_load_speed: float | None = None,
-        speed: float | None = None,
-        dead_band: float | None = None,
-        viscous: float | None = None,
-        coulomb: float | None = None,
-        coulomb_speed: float | None = None,
-        rotor_inertia: float | None = None,
-        play: float | None = None,
+        **changes: float | None,
     ) -> None:
         """Put a servo into every joint.
 
@@ -121,48 +111,26 @@ class Servo(DelayedActuation):
                 servo (:class:`~humans_sim.actuation.servo_set.ServoSet`).
             joints: numbers of joints whose servos are others, by name; they play as
                 all the others.
-            gain: this and all below take the place of a number: torque for an error of
-                one radian [N m/rad].
-            damping: torque for a speed error [N m s/rad].
-            stall_torque: largest torque at rest [N m].
-            no_load_speed: speed at which no torque is left [rad/s].
-            speed: how fast the set point runs to the command, at most [rad/s].
-            dead_band: error that the servo does not see [rad].
-            viscous: friction of the gear [N m s/rad].
-            coulomb: friction of the gear [N m].
-            coulomb_speed: speed at which that friction is three quarters there [rad/s].
-            rotor_inertia: of the rotor, at the joint [kg m^2].
-            play: width of the gap between motor and joint [rad].
+            changes: other values of fields of :class:`ServoNumbers`, e.g. ``gain``.
         """
         self.names = tuple(model.joint_names)
         self._n = len(self.names)
         super().__init__(self._n, "joint angles [rad]", delay)
-        given = {
-            "gain": gain,
-            "damping": damping,
-            "stall_torque": stall_torque,
-            "no_load_speed": no_load_speed,
-            "speed": speed,
-            "dead_band": dead_band,
-            "viscous": viscous,
-            "coulomb": coulomb,
-            "coulomb_speed": coulomb_speed,
-            "rotor_inertia": rotor_inertia,
-            "play": play,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
+        changed = {key: x for key, x in changes.items() if x is not None}
         if speed_step is not None:
-            if speed is not None:
+            if "speed" in changed:
                 raise ParameterError(
                     "give a servo its speed or its speed_step, not both"
                 )
-            changes["speed"] = _speed_of(speed_step)
+            if speed_step not in range(len(SPEED_STEPS)):
+                raise ParameterError(f"speed_step must be 0 to 7, not {speed_step}")
+            changed["speed"] = math.radians(1.0) / SPEED_STEPS[int(speed_step)]
         own = ServoSet.of_model(model) if numbers is None else ServoSet(numbers)
         if joints is not None:
             own = ServoSet(own.common, joints)
         own.check_joints(model)
-        self.numbers = replace(own.common, **changes)
-        each = [replace(own.of_joint(name), **changes) for name in self.names]
+        self.numbers = replace(own.common, **changed)
+        each = [replace(own.of_joint(name), **changed) for name in self.names]
         self._each = tuple(each)
         self._command_period = command_period or 0.0
         if not (math.isfinite(self._command_period) and self._command_period >= 0):
@@ -173,7 +141,7 @@ class Servo(DelayedActuation):
         if not (math.isfinite(lag) and lag >= 0):
             raise ParameterError(f"lag must be 0 or more, not {lag}")
         self._lag = lag
-        self._parameters = np.array([_row(item) for item in each]).reshape(-1, 8)
+        self._parameters = np.array([item.row() for item in each]).reshape(-1, 8)
         self._speeds = np.array([item.speed for item in each])
         rotors = np.array([item.rotor_inertia for item in each])
         self.armature = np.concatenate([np.zeros(6), rotors])
@@ -371,27 +339,6 @@ class Servo(DelayedActuation):
             )
             for j, name in enumerate(self.names)
         )
-
-
-def _row(item: ServoNumbers) -> tuple[float, ...]:
-    """Parameters of a drive, as in a :class:`DriveTable`."""
-    return (
-        item.gain,
-        item.damping,
-        item.stall_torque,
-        item.no_load_speed,
-        item.dead_band,
-        item.viscous,
-        item.coulomb,
-        item.coulomb_speed,
-    )
-
-
-def _speed_of(step: int) -> float:
-    """Speed of a speed step [rad/s]."""
-    if step not in range(len(SPEED_STEPS)):
-        raise ParameterError(f"speed_step must be 0 to 7, not {step}")
-    return math.radians(1.0) / SPEED_STEPS[int(step)]
 
 
 @kernel

@@ -98,6 +98,12 @@ class ServoNumbers:
         if self.play and not self.damping:
             raise ParameterError("a servo with play needs a damping above zero")
 
+    def row(self) -> tuple[float, ...]:
+        """Parameters of a drive, as in a :class:`DriveTable`."""
+        motor = self.gain, self.damping, self.stall_torque, self.no_load_speed
+        friction = self.viscous, self.coulomb, self.coulomb_speed
+        return *motor, self.dead_band, *friction
+
     @property
     def lag(self) -> float:
         """Time by which a joint follows positions that come without a speed [s]."""
@@ -135,7 +141,11 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
         int(model.pin.frames[model.pin.getFrameId(sole.name)].parentJoint)
         for sole in model.soles
     ]
-    sag = _half_distance(model, q) / (SAG * _narrow(model))
+    places = [model.frame_pose(q, sole.name).translation for sole in model.soles]
+    apart = 0.5 * float(np.linalg.norm((places[0] - places[1])[:2]))
+    corners = [corner_places(model, sole) for sole in model.soles]
+    narrow = 0.5 * min(float(np.ptp(sole[:, 1])) for sole in corners)
+    sag = apart / (SAG * narrow)
     holding = weight * height * max(STIFF, sag)
     legs = {joint for chain in leg_chains(model, *feet) for joint in chain}
     inertia = np.diag(model.inertia(q))[6:]
@@ -170,18 +180,6 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
             rotor_inertia=max(ROTOR * carried, _STEP * damping),
         )
     return servos
-
-
-def _half_distance(model: Model, q: np.ndarray) -> float:
-    """Half the distance of the soles [m]."""
-    places = [model.frame_pose(q, sole.name).translation for sole in model.soles]
-    return 0.5 * float(np.linalg.norm((places[0] - places[1])[:2]))
-
-
-def _narrow(model: Model) -> float:
-    """Half the width of the narrower sole [m]."""
-    corners = [corner_places(model, sole) for sole in model.soles]
-    return 0.5 * min(float(np.ptp(places[:, 1])) for places in corners)
 
 
 FOLDER = "robots"
@@ -338,18 +336,7 @@ def step_response(
     for word, value in (("inertia", inertia), ("step", step), ("duration", duration)):
         if not (math.isfinite(value) and value > 0):
             raise ParameterError(f"{word} must be above zero, not {value}")
-    parameters = np.array(
-        [
-            numbers.gain,
-            numbers.damping,
-            numbers.stall_torque,
-            numbers.no_load_speed,
-            numbers.dead_band,
-            numbers.viscous,
-            numbers.coulomb,
-            numbers.coulomb_speed,
-        ]
-    )
+    parameters = np.array(numbers.row())
     # Stiff servos of light joints need finer steps.
     whole = inertia + numbers.rotor_inertia
     slope = numbers.damping + numbers.viscous + numbers.coulomb / numbers.coulomb_speed

@@ -57,7 +57,7 @@ class RigidBodies:
     """
 
     def __init__(self, properties: Sequence[MassProperties]) -> None:
-        """Stack bodies, at least one."""
+        """Stack bodies of these mass properties, at least one."""
         if not properties:
             raise BodyError("a scene needs a body")
         self.masses = np.array([body.mass for body in properties])

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import osqp
 
+from humans_sim.core.dense_kernels import backward, forward
 from humans_sim.core.kernels import kernel
 
 OSQP_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
@@ -64,12 +65,14 @@ def minimise(hessian, gradient, matrix, low, high):
     """
     n, m = len(gradient), len(low)
     factor = np.linalg.cholesky(hessian)
-    y = _forward(factor, -gradient)
-    normals = np.empty((m, n))
+    y, normals = -gradient, np.empty((m, n))
+    forward(factor, y)
     for c in range(m):
-        normals[c] = _forward(factor, matrix[c])
+        normals[c] = matrix[c]
+        forward(factor, normals[c])
     answer = project(y, normals, low, high)
-    return _backward(factor, y), answer
+    backward(factor, y)
+    return y, answer
 
 
 @kernel
@@ -175,26 +178,6 @@ def _added(normal, basis, upper, count):
     upper[count, count] = math.sqrt(size)
     basis[count] = rest / upper[count, count]
     return True
-
-
-@kernel
-def _forward(factor, right):
-    out = right.copy()
-    for i in range(len(out)):
-        for j in range(i):
-            out[i] -= factor[i, j] * out[j]
-        out[i] /= factor[i, i]
-    return out
-
-
-@kernel
-def _backward(factor, right):
-    out = right.copy()
-    for i in range(len(out) - 1, -1, -1):
-        for j in range(i + 1, len(out)):
-            out[i] -= factor[j, i] * out[j]
-        out[i] /= factor[i, i]
-    return out
 
 
 @kernel

@@ -241,8 +241,9 @@ def read_yaml(path: Path | str) -> YamlValue:
 def parse_yaml(text: str, path: Path | str = "<text>") -> YamlValue:
     """Read YAML text; ``path`` is the name used in errors.
 
-    ModelFileError: it is empty or not YAML, is nested deeper than :data:`DEEPEST`,
-        or has more than :data:`MOST` values once its aliases are followed.
+    Raises:
+        ModelFileError: it is empty or not YAML, is nested deeper than :data:`DEEPEST`,
+            or has more than :data:`MOST` values once its aliases are followed.
     """
     try:
         node = _Composer(text, path).document()

@@ -165,7 +165,13 @@ class ModelSystem:
         self_collision: SelfCollision | None = None,
         dissipation: JointDissipation | None = None,
     ) -> None:
-        """Put a model into a scene; arguments as of ``Simulation`` and ``Contacts``."""
+        """Put a model into a scene, its ``ground``.
+
+        ``locked`` and ``gravity`` are as of a ``Simulation``; ``limits``,
+        ``limit_restitution``, ``radii`` and ``contacts`` (its points) as of
+        ``Contacts``. ``features`` of the body touch in addition; ``self_collision`` and
+        ``dissipation`` are the model's own unless given.
+        """
         self.model, self.ground = model, ground
         self.name = model.name
         self.nq, self.nv = model.nq, model.nv

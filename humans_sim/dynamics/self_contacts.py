@@ -86,7 +86,7 @@ class SelfContacts:
                 pairs.start,
             )
         )
-        self._cores = pairs.cores.arrays()
+        self._cores = tuple(pairs.cores)
         self._support = np.array(
             [moved_velocities(tree, j) for j in range(tree.njoints)]
         )

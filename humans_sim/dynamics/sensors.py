@@ -333,7 +333,7 @@ _WORDS = ("frame", "sole")
 
 
 def read_sensors(path: Path | str) -> list[Sensor]:
-    """The sensors that a file (``.yaml``) describes, by name."""
+    """The sensors that the file at ``path`` (``.yaml``) describes, by name."""
     return sensors_of(read_yaml(path))
 
 

@@ -27,7 +27,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models.model import Model
-from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
+from humans_sim.models.points import ROS_FROM_HUMANS, link_on, to_humans
 
 _SAME_PLACE = 1e-12
 """Joint centres closer than this are one [m]."""
@@ -77,7 +77,10 @@ def segments_of(model: Model) -> Mapping[str, Segment]:
     """Segments of a model by name, parents before children; the base is the first."""
     tree = model.pin
     chains = _chains(model)
-    names = {1: _link(model, 1), **{joint: _link(model, joint) for joint in chains}}
+    names = {
+        1: link_on(model.pin, 1),
+        **{joint: link_on(model.pin, joint) for joint in chains},
+    }
     base = _segment(model, names[1], "", [1], np.zeros((0, 3)))
     segments = {base.name: base}
     for joint, (chain, axes) in chains.items():
@@ -149,14 +152,6 @@ def _axes(model: Model) -> dict[int, np.ndarray]:
             )
         axes[joint] = np.array(column.angular)
     return axes
-
-
-def _link(model: Model, joint: int) -> str:
-    """The first link that a joint carries."""
-    for frame in model.pin.frames:
-        if frame.parentJoint == joint and frame.type == pin.FrameType.BODY:
-            return str(frame.name)
-    return str(model.pin.names[joint])
 
 
 HUMANS = "humans"

@@ -320,7 +320,7 @@ class _Motion(NamedTuple):
 
 
 class FrameView:
-    """The view of a model from one of its links, or from the world."""
+    """The view of a model from a link or frame, ``reference``; empty: the world."""
 
     def __init__(self, model: Model, reference: str = "") -> None:
         """Use :meth:`humans_sim.Model.seen_from`."""

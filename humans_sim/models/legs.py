@@ -32,6 +32,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
 from humans_sim.models.description import Sole
 from humans_sim.models.model import Model
+from humans_sim.models.points import link_on
 
 
 def sole_named(model: Model, name: str) -> Sole:
@@ -296,7 +297,7 @@ def _pair(
         (j for j in low if low[j] - floor < _LEVEL * height), key=low.__getitem__
     )
     roots = _roots(model, near, low, _SAME * height)
-    names = {j: _link(model, j) for j in roots}
+    names = {j: link_on(model.pin, j) for j in roots}
     listed = ", ".join(names[j] for j in roots)
     if len(roots) < 2:
         raise NoBipedError(
@@ -318,7 +319,7 @@ def _pair(
     doubts = []
     toes = [j for j in near if j not in roots and set(chain(model, j)) & set(roots)]
     if toes:
-        listed = ", ".join(_link(model, j) for j in toes)
+        listed = ", ".join(link_on(model.pin, j) for j in toes)
         doubts.append(f"{listed}: taken as toes, which stay as they are")
     if apart[1] < 0:
         first, second = second, first
@@ -345,14 +346,6 @@ def _roots(
     return roots
 
 
-def _link(model: Model, joint: int) -> str:
-    """The link that a joint carries."""
-    for frame in model.pin.frames:
-        if frame.type == pin.FrameType.BODY and frame.parentJoint == joint:
-            return str(frame.name)
-    return str(model.pin.names[joint])
-
-
 def _foot(
     model: Model, data: pin.Data, shapes: list[CollisionShape], leg: Leg, height: float
 ) -> Foot:
@@ -369,7 +362,7 @@ def _foot(
     axes = np.column_stack([forwards, np.cross(up, forwards), up])
     flat = face @ axes
     hull = convex_hull(flat[:, :2])
-    link = _link(model, joint)
+    link = link_on(model.pin, joint)
     if len(hull) < 3 or min(np.ptp(hull, axis=0)) < _POINT * leg.length:
         raise NoBipedError(
             f"{model.name}: {link} touches the ground in a point or a line: walking "

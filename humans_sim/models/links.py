@@ -75,7 +75,7 @@ _ROWS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (0, 2))
 
 
 class LinkCoordinates:
-    """Six coordinates of the tags a, b and c on one link, in HuMAnS coordinates."""
+    """Six coordinates of the tags a, b, c on one link of a model, HuMAnS ones."""
 
     def __init__(self, model: Model, tags: Sequence[str]) -> None:
         links = {tag.name: tag.link for tag in model.parts.tags}

@@ -29,6 +29,7 @@ class HalfSpace:
     Attributes:
         normal: direction out of the solid; any length above zero.
         point: a point of the plane [m].
+        name: in messages and events.
         friction: Coulomb's coefficient of this solid, whatever the law of its scene;
             None for that of the scene.
     """
@@ -53,7 +54,7 @@ class HalfSpace:
 
 @dataclass(frozen=True)
 class Box:
-    """A box.
+    """A box; ``name`` and ``friction`` are as of a :class:`HalfSpace`.
 
     Attributes:
         size: its three edges [m].
@@ -85,7 +86,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball; name and friction are as of the other solids."""
+    """A ball; ``name`` and ``friction`` are as of a :class:`HalfSpace`."""
 
     radius: float
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)

@@ -166,6 +166,7 @@ class TriangleMesh:
 
     Equal vertices are one. The faces wind counter-clockwise seen from outside. Beyond
     the border of an open surface there is nothing to touch but the border itself.
+    ``name`` and ``friction`` are as of other solids.
 
     Attributes:
         vertices: (n, 3) [m].
@@ -238,7 +239,8 @@ class HeightField(TriangleMesh):
     The height ``heights[i, j]`` lies over ``x = origin_x + i spacing`` and
     ``y = origin_y + j spacing``. Each cell is two triangles, split along the diagonal
     from (i, j) to (i + 1, j + 1): the surface is the mesh that is drawn, flat parts are
-    planes, and distances to it are exact. A bilinear cell is neither.
+    planes, and distances to it are exact. A bilinear cell is neither. ``name`` and
+    ``friction`` are as of other solids.
 
     Args:
         heights: over ``origin`` (nx, ny), 2 or more along each side [m].

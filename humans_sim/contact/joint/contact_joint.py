@@ -177,6 +177,7 @@ class ContactJoint(Joint):
     Attributes:
         first: surface of body 1, in its axes.
         second: surface of body 2, in its axes.
+        sliding, rolling, pivoting: whether the bodies may do so on each other.
         axes: how x and y of the contact frame go along. ``first`` and ``second``: they
             do not turn about the normal in body 1 (or 2), so a constant velocity of
             rolling on a plane is a straight line. ``first_lines`` and

@@ -62,8 +62,11 @@ class AxisJoint(Joint):
     def step(self, state: JointState, velocity: np.ndarray, dt: float) -> JointState:
         """Exact for any time step."""
         _, moved = self.twists(state, velocity)
-        turn = pin.exp6(moved * checked_time(dt))
-        return JointState(state.first, _tidy(state.second * turn))
+        frame = state.second * pin.exp6(moved * checked_time(dt))
+        # One Newton step to the nearest rotation: round-off must not grow over steps.
+        turn = frame.rotation
+        turn = turn @ (1.5 * np.eye(3) - 0.5 * turn.T @ turn)
+        return JointState(state.first, pin.SE3(turn, frame.translation))
 
     def place(self, q: np.ndarray) -> JointState:
         """The joint at coordinates (freedoms,) [rad or m]."""
@@ -123,13 +126,6 @@ def _joint(
 ) -> AxisJoint:
     one = pin.SE3.Identity() if first is None else first
     return AxisJoint(axes, one, pin.SE3.Identity() if second is None else second)
-
-
-def _tidy(frame: pin.SE3) -> pin.SE3:
-    # One Newton step to the nearest rotation: round-off must not grow over many steps.
-    turn = frame.rotation
-    turn = turn @ (1.5 * np.eye(3) - 0.5 * turn.T @ turn)
-    return pin.SE3(turn, frame.translation)
 
 
 def relative_velocity(

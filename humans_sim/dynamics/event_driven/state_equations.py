@@ -40,7 +40,7 @@ _NO_EVENT = 1.0
 class StateEquations:
     """The equations of a simulation between two events, and at them.
 
-    Use :meth:`humans_sim.Simulation.equations`.
+    Use :meth:`humans_sim.Simulation.equations`; they begin where a stepper is.
 
     Attributes:
         names: of the event functions: the contacts; the same, sliding; the signals of

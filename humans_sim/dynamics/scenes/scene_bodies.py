@@ -23,6 +23,8 @@ class SceneBody:
     """A free body that can touch and be touched.
 
     Attributes:
+        name: of the body.
+        properties: its mass.
         points: of it that touch, in its frame (n, 3) [m].
         radius: of the balls around these points [m].
         solid: what others touch of it, in its frame; None: they go through it, but for

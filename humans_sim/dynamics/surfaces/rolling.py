@@ -28,6 +28,7 @@ class RollingBody:
     """A free body and the surfaces that it touches the floor with.
 
     Attributes:
+        name: of the body.
         properties: mass, centre and inertia, in the frame that the surfaces are in.
         surfaces: of the body; several where it stands on more than one: a cylinder
             rolls on the rims of its two ends.
@@ -76,7 +77,8 @@ def rolling_bodies(
 
     Configurations have seven numbers for each body: place of its frame and quaternion
     (x, y, z, w); velocities six: of the frame's origin and the spin, both in the frame.
-    The floor is the plane z = 0 unless given; with infinite friction nothing slides.
+    The floor is the plane z = 0 unless given; with infinite friction nothing slides;
+    ``restitution`` is Newton's, ``gravity`` in [m/s^2].
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):

@@ -170,6 +170,18 @@ def inertia_matrix(inertia: ET.Element) -> np.ndarray:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
+def element_key(element: ET.Element, part: str = "") -> str:
+    """A link or joint, or a part of it: ``link leg <mass value>``."""
+    name = f"{element.tag} {shortened(element.get('name'))}"
+    return f"{name} <{part}>" if part else name
+
+
+def linked(joint: ET.Element, end: str) -> str:
+    """The link at an end of a joint, ``parent`` or ``child``."""
+    element = joint.find(end)
+    return "" if element is None else str(element.get("link"))
+
+
 def shape_of(geometry: ET.Element | None) -> ET.Element | None:
     """The shape of a ``<geometry>``; elements of other programs may stand beside it."""
     for element in () if geometry is None else geometry:
