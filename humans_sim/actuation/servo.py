@@ -276,7 +276,7 @@ class Servo(DelayedActuation):
         return _demands(self._path(t), q, v, self._parameters)
 
     def _path(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Fields of :class:`SetPoints`, as a plain tuple."""
+        """Time since set points began to move [s], where they were, their rates."""
         return t - self._start_time, self._trailing(), self._rate
 
     def _trailing(self) -> np.ndarray:

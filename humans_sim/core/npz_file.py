@@ -137,7 +137,9 @@ def _array(
         stored = member.compress_type == zipfile.ZIP_STORED
         if on_disk is not None and stored and dtype.isnative and held:
             _fill(stream, name, held, None)
-            place = _data_start(on_disk, member) + start
+            # Where a stored member lies; its place was read, and so compared, before.
+            names = struct.unpack_from("<HH", on_disk, member.header_offset + 26)
+            place = int(member.header_offset + 30 + sum(names)) + start
             return np.ndarray(shape, dtype, on_disk, place, order=order)
         flat = np.empty(math.prod(shape), dtype)
         _fill(stream, name, held, flat.view(np.uint8).data if held else None)
@@ -176,12 +178,6 @@ def _fill(stream: IO[bytes], name: str, held: int, target: memoryview | None) ->
         place += count
     if stream.read(1):  # comes to the end, where the check sum is compared
         raise ValueError(f"'{name}' holds more than it says")
-
-
-def _data_start(on_disk: mmap.mmap, member: zipfile.ZipInfo) -> int:
-    """Where a stored member lies; its place was read, and so compared, before."""
-    names = struct.unpack_from("<HH", on_disk, member.header_offset + 26)
-    return int(member.header_offset + 30 + sum(names))
 
 
 def _shape(text: str) -> tuple[int, ...]:

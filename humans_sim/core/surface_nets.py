@@ -88,7 +88,10 @@ def net_of(
         turned = across[1] < across[0]
         corners[turned] = np.roll(corners[turned], -1, axis=1)
     faces = _triangles(quadrangles)
-    return _closed(_relaxed(distance, places, faces, sizes), faces)
+    for _ in range(_RELAXATIONS):  # to the middle of their neighbours
+        middle = 0.5 * (places + neighbour_means(faces, places))
+        places = _onto_surface(distance, middle, sizes, 1)
+    return _closed(_onto_surface(distance, places, sizes, 1), faces)
 
 
 def mesh_of_distance(
@@ -286,16 +289,6 @@ def _vertices(values: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.nd
     points = ends[0] + share[..., None] * (ends[1] - ends[0])
     mean = np.sum(points * crossed[..., None], axis=1) / crossed.sum(1)[:, None]
     return cells + mean, number
-
-
-def _relaxed(
-    distance: Distance, places: np.ndarray, faces: np.ndarray, sizes: np.ndarray
-) -> np.ndarray:
-    """Vertices moved to the middle of their neighbours, along the surface."""
-    for _ in range(_RELAXATIONS):
-        middle = 0.5 * (places + neighbour_means(faces, places))
-        places = _onto_surface(distance, middle, sizes, 1)
-    return _onto_surface(distance, places, sizes, 1)
 
 
 def _slid_onto_surface(

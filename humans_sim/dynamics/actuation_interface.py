@@ -63,14 +63,6 @@ NO_DRIVES = held_forces(np.zeros(0))
 """Nothing drives."""
 
 
-class SetPoints(NamedTuple):
-    """Set points that move at constant speeds, as in a :class:`DriveTable`."""
-
-    elapsed: float
-    origin: np.ndarray
-    rate: np.ndarray
-
-
 @kernel
 def pull(point, rate, angle, turning, parameters):
     """Torque that a motor wants, and what of it its torque-speed line gives."""
@@ -89,7 +81,7 @@ def pull(point, rate, angle, turning, parameters):
 
 @kernel
 def drive_torques(path, q, v, parameters):
-    """Force of drives (nv,); ``path`` has the fields of :class:`SetPoints`."""
+    """Force of drives (nv,) on a ``path``: time since its origin [s], origin, rate."""
     elapsed, origin, rate = path
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):

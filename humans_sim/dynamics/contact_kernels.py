@@ -242,17 +242,6 @@ def link_speeds(geometry, motions):
 
 
 @kernel
-def _near_links(geometry, motions, time):
-    """Links and solids that may meet within a time (m, s)."""
-    gaps, speeds = link_gaps(geometry), link_speeds(geometry, motions)
-    near = np.empty(gaps.shape, np.bool_)
-    for k in range(gaps.shape[0]):
-        for s in range(gaps.shape[1]):
-            near[k, s] = not gaps[k, s] > time * max(speeds[k], SLOW)
-    return near
-
-
-@kernel
 def _near_gap_rates(geometry, motions, q, v, near):
     """Gaps and their rates; infinite gaps where a link is not near a solid."""
     local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
@@ -389,7 +378,12 @@ def closing_rows(time, closed, joint_jacobian, geometry, q, v):
     Returns:
         their indices (k,), gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3).
     """
-    near = _near_links(geometry[0], geometry[1], time)
+    # Links and solids that may meet within the time.
+    bound, speeds = link_gaps(geometry[0]), link_speeds(geometry[0], geometry[1])
+    near = np.empty(bound.shape, np.bool_)
+    for k in range(bound.shape[0]):
+        for s in range(bound.shape[1]):
+            near[k, s] = not bound[k, s] > time * max(speeds[k], SLOW)
     gap, rate = _near_gap_rates(geometry[0], geometry[1], q, v, near)
     which = closing_contacts(time, closed, gap, rate)
     gap, rows, drift = contact_rows(which, joint_jacobian, geometry, q)

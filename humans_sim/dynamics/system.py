@@ -24,7 +24,7 @@ simulation takes a new centre long before (:attr:`Chart.worn`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -211,11 +211,7 @@ class TouchingBodies(Protocol):
 
 
 def closing_terms(
-    system: TouchingBodies,
-    q: np.ndarray,
-    v: np.ndarray,
-    time: float,
-    closed: np.ndarray,
+    system: Any, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
 ) -> tuple[np.ndarray, Terms]:
     """The contacts that are closed or close within a time, and their equations."""
     gap, rate = system.gap_rates(q, v)

@@ -77,10 +77,7 @@ def segments_of(model: Model) -> Mapping[str, Segment]:
     """Segments of a model by name, parents before children; the base is the first."""
     tree = model.pin
     chains = _chains(model)
-    names = {
-        1: link_on(model.pin, 1),
-        **{joint: link_on(model.pin, joint) for joint in chains},
-    }
+    names = {joint: link_on(tree, joint) for joint in (1, *chains)}
     base = _segment(model, names[1], "", [1], np.zeros((0, 3)))
     segments = {base.name: base}
     for joint, (chain, axes) in chains.items():
@@ -279,7 +276,7 @@ def load_convention(name: str | Path, model: Model) -> Convention:
     base = None
     if "base" in fields:
         entry = fields["base"].fields(("turns", "names"))
-        body = _base_link(model)
+        body = link_on(model.pin, 1)
         base = next(_groups(fields["base"], entry, body, GROUND, ("",), links))
     position: tuple[str, ...] = ()
     if "position" in fields:
@@ -306,7 +303,7 @@ def load_convention(name: str | Path, model: Model) -> Convention:
 def _own_joints(model: Model) -> Convention:
     """The joints of the model itself, its base as OpenSim gives a pelvis."""
     names = BASE_COLUMNS[:3]
-    base = TurnGroup(_base_link(model), GROUND, ("z", "x", "y"), names, names)
+    base = TurnGroup(link_on(model.pin, 1), GROUND, ("z", "x", "y"), names, names)
     return Convention(HUMANS, "joints of the model", base, BASE_COLUMNS[3:], ())
 
 
@@ -358,12 +355,6 @@ def _check_names(value: YamlValue, names: list[str]) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise value.error(f"'{name}' has more than letters, digits, '_', '.', '-'")
-
-
-def _base_link(model: Model) -> str:
-    """The link that the model's free joint carries."""
-    frames = (f for f in model.pin.frames if f.parentJoint == 1)
-    return next(str(f.name) for f in frames if f.type == pin.FrameType.BODY)
 
 
 def _own(link: str, side: str, links: set[str]) -> str:

@@ -201,25 +201,24 @@ class EventStepper(Stepper):
             self._search.begin(self.state)
 
     def _step(self, stop: float) -> None:
-        """Make a step, and look for events in it."""
-        with typed_failures():
-            self._make_step(stop)
-            self._waiting = self._search.look_back()
+        """Make a step, and look for events in it.
 
-    def _make_step(self, stop: float) -> None:
-        """A step that stays where the model has equations of motion.
-
-        Beyond a joint's limit there may be none, and the stages of a step look ahead.
+        Beyond a joint's limit the model may have no equations of motion, and the stages
+        of a step look ahead: a shorter one is then tried.
         """
-        for _ in range(_SHORTER_STEPS):
-            try:
-                self._integrator.step(self.t, stop)
-                return
-            except ConfigurationError:
-                stop = self.t + 0.25 * min(stop - self.t, self._integrator.step_size)
-                self._forget_step()
-                self._start()
-        self._integrator.step(self.t, stop)
+        with typed_failures():
+            for attempt in range(_SHORTER_STEPS + 1):
+                try:
+                    self._integrator.step(self.t, stop)
+                    break
+                except ConfigurationError:
+                    if attempt == _SHORTER_STEPS:
+                        raise
+                    size = self._integrator.step_size
+                    stop = self.t + 0.25 * min(stop - self.t, size)
+                    self._forget_step()
+                    self._start()
+            self._waiting = self._search.look_back()
 
     def _go_to(self, t: float) -> None:
         """Take the state inside the step that was made."""

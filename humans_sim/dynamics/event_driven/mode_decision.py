@@ -56,8 +56,12 @@ class ModeDecision:
         """
         touching = self._touching(state, which, slides)
         if self._motion.creep_speed is not None:
-            # Contacts that creep hold, let go and slip by themselves.
-            self._close_all(state, touching, self._motion.creep_speed)
+            # Contacts that creep hold, let go and slip by themselves: all are closed.
+            mode = np.where(self._motion.mode[which] == SLIDE, SLIDE, STICK)
+            forces = np.zeros((len(which), 3))
+            self._motion.close(state.q, which, mode, touching.direction, forces)
+            modes, motion = self._motion.modes, touching.terms.jacobian @ state.v
+            modes.sticks = modes.sticking_of_creeping(motion, self._motion.creep_speed)
             return
         if not _is_paradox(touching):
             if self._all_stay(state, touching):
@@ -78,16 +82,6 @@ class ModeDecision:
         direction[slides] = motion[slides, 1:] / speed[slides, None]
         tangents, friction = table.tangents[which], table.friction[which]
         return Touching(which, terms, tangents, friction, slides, direction)
-
-    def _close_all(self, state: State, touching: Touching, creep_speed: float) -> None:
-        """Close what touches; creeping contacts stick or slide by their speed."""
-        which, terms = touching.which, touching.terms
-        before = self._motion.mode[which]
-        mode = np.where(before == SLIDE, SLIDE, STICK)
-        forces = np.zeros((len(which), 3))
-        self._motion.close(state.q, which, mode, touching.direction, forces)
-        modes = self._motion.modes
-        modes.sticks = modes.sticking_of_creeping(terms.jacobian @ state.v, creep_speed)
 
     def _all_stay(self, state: State, touching: Touching) -> bool:
         """Whether no contact need open or begin to slip: then nothing is to decide."""

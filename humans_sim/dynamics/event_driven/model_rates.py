@@ -7,8 +7,10 @@ of :math:`\ddot g = 0`, which is the same motion when g is zero and forgets nume
 errors in a time :math:`1/\omega`.
 
 Poses, mass matrix and bias come from the model's table of links, contacts and their
-forces from the kernels that every system uses. Kernels take fields as plain tuples:
-``model`` of a :class:`RatesModel`, ``closed`` of :class:`ClosedContacts`.
+forces from the kernels that every system uses. Kernels take plain tuples: ``model`` has
+the fields of a :class:`RatesModel`; ``closed`` the indices of the closed contacts (k,),
+the fields of their :class:`~humans_sim.contact.problem.law.ModeArrays`, the rate at
+which drift decays [1/s], and the speed of contacts that creep [m/s]; zero: none does.
 """
 
 from __future__ import annotations
@@ -136,33 +138,6 @@ class RatesModel(NamedTuple):
     motions: np.ndarray
     links: np.ndarray
     damping: np.ndarray
-
-
-class ClosedContacts(NamedTuple):
-    """The k closed contacts between two events.
-
-    Attributes:
-        which: their indices (k,).
-        mode: STICK or SLIDE (k,).
-        tangents: number of tangential directions (k,).
-        friction: Coulomb's coefficients (k,).
-        direction: unit directions of sliding at the beginning of the step (k, 2).
-        reference: forces that redundant contacts stay near to (k, 3) [N].
-        idle: projector on forces without effect.
-        rate: at which drift decays [1/s].
-        creep_speed: of contacts whose friction follows velocity [m/s]; zero where
-            Coulomb's law holds in modes.
-    """
-
-    which: np.ndarray
-    mode: np.ndarray
-    tangents: np.ndarray
-    friction: np.ndarray
-    direction: np.ndarray
-    reference: np.ndarray
-    idle: np.ndarray
-    rate: float
-    creep_speed: float
 
 
 @kernel

@@ -138,7 +138,7 @@ class ContactModes:
         )
 
     def closed(self, rate: float, creep_speed: float | None) -> tuple[Any, ...]:
-        """Fields of a :class:`ClosedContacts`, as a plain tuple."""
+        """The closed contacts as kernels take them."""
         own = self.arrays(self.direction)
         return (self.which, *own, rate, creep_speed or 0.0)
 

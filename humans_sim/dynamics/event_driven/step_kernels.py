@@ -3,14 +3,11 @@
 
 Where contacts keep their modes, stages and control of the step are those of Dormand and
 Prince's method (:mod:`humans_sim.dynamics.integrators`); where they creep, those of its
-Rosenbrock method. The actuation is a table of drives. Kernels take fields as plain
-tuples: ``model`` of a ``RatesModel``, ``closed`` of ``ClosedContacts``, ``drives`` of a
-``DriveTable``.
+Rosenbrock method. The actuation is a table of drives, the fields of a ``DriveTable``;
+``model`` and ``closed`` are as of :mod:`~humans_sim.dynamics.event_driven.model_rates`.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -88,28 +85,6 @@ _DIFFERENCE = 1e-7
 """Difference for the derivatives of the drives [m, rad, m/s, rad/s, s]."""
 
 
-class StepStart(NamedTuple):
-    """Where a step begins.
-
-    Attributes:
-        centre: configuration that the coordinates are counted from (nq,).
-        t: time [s].
-        y: coordinates and velocity (2 nv,).
-        rates: of y (2 nv,).
-        mass: (nv, nv).
-        rows: Jacobians of the closed contacts (k, 3, nv).
-        forces: of the closed contacts (k, 3) [N].
-    """
-
-    centre: np.ndarray
-    t: float
-    y: np.ndarray
-    rates: np.ndarray
-    mass: np.ndarray
-    rows: np.ndarray
-    forces: np.ndarray
-
-
 @kernel
 def _derivatives(model, closed, drives, start):
     """The stiff part of the derivatives by the state (n, n), and by time (n,)."""
@@ -144,10 +119,12 @@ def _derivatives(model, closed, drives, start):
 
 @kernel
 def creep_step(model, closed, drives, start, control):
-    """Make a step; ``start``: fields of a :class:`StepStart`.
+    """Make a step.
 
-    ``control``: as of :func:`mode_step`, without a smallest size. Returns the same, but
-    for the rates, which are those at the end, and an infinite margin.
+    ``start``: as of :func:`mode_step`, then mass matrix, Jacobians (k, 3, nv) and
+    forces (k, 3) [N] of the closed contacts. ``control``: as there, without a smallest
+    size. Returns the same, but for the rates, which are those at the end, and an
+    infinite margin.
     """
     centre, t, y, first = start[:4]
     bound, size, rtol, atol, contradiction = control

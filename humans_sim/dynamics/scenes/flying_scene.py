@@ -89,7 +89,10 @@ class FlyingScene(SceneSystem):
         Returns:
             None where nothing flies, or a flight ends inside of something.
         """
-        free = self._untouched(which)
+        movers = self._known.movers
+        touched = set(movers[which[which < len(movers)]].ravel().tolist())
+        first = len(self._known.joints) - len(self.bodies)
+        free = tuple(k for k in range(len(self.bodies)) if first + k not in touched)
         if not free:
             return None
         bodies = self._free.get(free)
@@ -121,13 +124,6 @@ class FlyingScene(SceneSystem):
         raised = bodies.masses @ ((before.x - after.x) @ self.gravity)
         gained = kinetic - float(bodies.kinetic_energy(before).sum()) + float(raised)
         return Flight(q, v, gaps, flying, np.where(flying, v, 0.0), kinetic, gained)
-
-    def _untouched(self, which: np.ndarray) -> tuple[int, ...]:
-        """Bodies that none of these contacts is of."""
-        movers = self._known.movers
-        touched = set(movers[which[which < len(movers)]].ravel().tolist())
-        first = len(self._known.joints) - len(self.bodies)
-        return tuple(k for k in range(len(self.bodies)) if first + k not in touched)
 
     def _body_state(
         self, bodies: RigidBodies, free: tuple[int, ...], q: np.ndarray, v: np.ndarray

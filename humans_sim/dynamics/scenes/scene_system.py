@@ -414,13 +414,6 @@ class SceneSystem:
             bias += self.dissipation.damping * v
         return mass, bias
 
-    def _tumble(self, v: np.ndarray, time: float, bias: np.ndarray) -> None:
-        """Put the gyroscopic torques of spins after a time into the bias."""
-        for k, body in enumerate(self.bodies):
-            part = slice(self.robot_nv + 6 * k + 3, self.robot_nv + 6 * k + 6)
-            inertia, old = body.properties.inertia, v[part]
-            bias[part] += gyroscopic(inertia, old, time) - np.cross(old, inertia @ old)
-
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
         """The equations of motion with the contacts ``which``."""
         mass, bias = self._equations(q, v)
@@ -438,7 +431,10 @@ class SceneSystem:
         tumbles would gain energy.
         """
         mass, bias = self._equations(q, v)
-        self._tumble(v, time, bias)
+        for k, body in enumerate(self.bodies):
+            part = slice(self.robot_nv + 6 * k + 3, self.robot_nv + 6 * k + 6)
+            inertia, old = body.properties.inertia, v[part]
+            bias[part] += gyroscopic(inertia, old, time) - np.cross(old, inertia @ old)
         self._read(True)
         gap, rate, point, normal = self._all_rates(q, v, anew=True)
         which = closing(gap, rate, time, closed)

@@ -209,20 +209,19 @@ class SurfaceSystem:
             gaps[k], rates[k] = pair.gap, pair.frame[0] @ velocity
         return gaps, rates
 
-    def _twist(self, joint: int) -> tuple[np.ndarray, np.ndarray]:
-        """Velocity of a body at the world's origin, and its spin."""
-        if joint == 0:
-            return np.zeros(3), np.zeros(3)
-        twist = self._data.oMi[joint].act(self._data.v[joint])
-        return twist.linear, twist.angular
-
     def _relative_motion(
         self, k: int, pair: PairMotion
     ) -> tuple[np.ndarray, np.ndarray]:
         """Velocity of body 2 relative to body 1 at the points; both spins (2, 3)."""
-        twists = [self._twist(joint) for joint in self._joints[k]]
-        at = [v + cross(w, p) for (v, w), p in zip(twists, pair.points, strict=True)]
-        return at[1] - at[0], np.array([w for _, w in twists])
+        at, spins = [], []
+        for joint, point in zip(self._joints[k], pair.points, strict=True):
+            twist = self._data.oMi[joint].act(self._data.v[joint])
+            linear, angular = np.zeros(3), np.zeros(3)
+            if joint:
+                linear, angular = twist.linear, twist.angular
+            at.append(linear + cross(angular, point))
+            spins.append(angular)
+        return at[1] - at[0], np.array(spins)
 
     def _acceleration(self, joint: int, point: np.ndarray) -> np.ndarray:
         """Of a body's point in the world, where all joints have no acceleration."""

@@ -24,9 +24,12 @@ Gaps are put right up to a tolerance, so at rest the energy changes a little to 
 That little is not taken out but carried over to the next step: slow motions would end
 in it.
 
-Kernels take fields as plain tuples: ``contacts`` of :class:`StepContacts`,
-``equations`` of :class:`StepEquations`; ``force`` is all but that of contacts, ``rows``
-are Jacobians of the step's contacts (k, 3, nv), ``v`` is the velocity at the beginning.
+Kernels take plain tuples: ``equations`` has the fields of :class:`StepEquations`;
+``contacts`` indices of the step's contacts (k,), their gaps at its middle (k,), and of
+all contacts restitution, tangents, friction, forces (nc, 3) [N] and modes of the step
+before. A restitution below zero: the contact is not put onto its surface after the
+step, it has to come there by itself. ``force`` is all but contacts', ``rows`` are the
+Jacobians of the step's contacts (k, 3, nv), ``v`` is the velocity at the beginning.
 """
 
 from __future__ import annotations
@@ -64,29 +67,6 @@ _LEAVING = 1e-6
 SETTLED = 1e-11
 """How far from its surface a closed contact may be after a step [m, rad]."""
 _REGULAR = 1e-11
-
-
-class StepContacts(NamedTuple):
-    """The contacts of a system at the beginning of a step, and which the step has.
-
-    Attributes:
-        which: indices of the step's contacts (k,).
-        gap: of the step's contacts at its middle (k,) [m, rad].
-        restitution: of all contacts (nc,); below zero where a contact is not put onto
-            its surface after the step: it has to come there by itself, before it stops.
-        tangents: of all contacts (nc,).
-        friction: of all contacts (nc,).
-        forces: of all contacts in the step before, to start from (nc, 3) [N].
-        mode: of all contacts in the step before (nc,).
-    """
-
-    which: np.ndarray
-    gap: np.ndarray
-    restitution: np.ndarray
-    tangents: np.ndarray
-    friction: np.ndarray
-    forces: np.ndarray
-    mode: np.ndarray
 
 
 class StepEquations(NamedTuple):

@@ -8,8 +8,8 @@ both methods share, impulses and shifts from those of any system's step.
 of them. A ball around all points of a link bounds their gaps from below; a step leaves
 out the links whose balls stay clear of the scene.
 
-Kernels take fields as plain tuples: ``tree`` of a ``TreeTable``, ``geometry`` and
-``start`` of the tuples here.
+Kernels take fields as plain tuples: ``tree`` of a ``TreeTable``, ``geometry`` of a
+:class:`StepGeometry`.
 """
 
 from __future__ import annotations
@@ -115,22 +115,6 @@ _FURTHEST = 1.0
 """Rotation of the base in a step up to which its coordinates are good [rad]."""
 
 
-class StepStart(NamedTuple):
-    """Where a step begins.
-
-    Attributes:
-        acceleration: in the step before, to predict this one with (nv,).
-        forces: of all contacts in the step before (nc, 3) [N].
-        mode: of all contacts in the step before (nc,).
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    acceleration: np.ndarray
-    forces: np.ndarray
-    mode: np.ndarray
-
-
 class StepGeometry(NamedTuple):
     """Contact geometry of a model.
 
@@ -226,6 +210,9 @@ def _are_same(one, other):
 @kernel
 def model_step(tree, geometry, start, applied, h, energies):
     """Make a time step of a model.
+
+    ``start``: configuration, velocity, acceleration to predict the step with, forces
+    (nc, 3) [N] and modes (nc,) of all contacts in the step before.
 
     Returns:
         DONE or ELSEWHERE; then what a

@@ -7,7 +7,7 @@ from outside, and what a call costs is paid once for all of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,42 +35,6 @@ _MOST_STEPS = 1000
 """Steps after which a call returns, so that a run can be interrupted."""
 
 
-class SeriesStart(NamedTuple):
-    """Where a series of steps begins.
-
-    Attributes:
-        at: fields of a
-            :class:`~humans_sim.dynamics.time_stepping.model_step_kernels.StepStart`.
-        gaps: of all contacts (nc,) [m, rad].
-        energies: kinetic and potential energy, and the excess left by the steps before
-            [J].
-        totals: largest error of a step's energy so far, relative, and energy taken out
-            of velocities so far [J].
-    """
-
-    at: tuple[np.ndarray, ...]
-    gaps: np.ndarray
-    energies: tuple[float, float, float]
-    totals: tuple[float, float]
-
-
-class SeriesLinks(NamedTuple):
-    """The test whether links of a model can touch each other.
-
-    Attributes:
-        bounds: fields of a :class:`~humans_sim.dynamics.self_contact_kernels.\
-PairBounds`; without pairs where no links can touch.
-        poses: of all joints, is filled (n, 12).
-        at: joint angles at which the links were looked at last; written (njoints,).
-        ahead: how many times half a step is looked ahead.
-    """
-
-    bounds: tuple[np.ndarray, ...]
-    poses: np.ndarray
-    at: np.ndarray
-    ahead: float
-
-
 @kernel
 def next_length(left, length):
     """Length of the next step [s], where ``left`` is to go until something is due.
@@ -85,7 +49,11 @@ def next_length(left, length):
 def model_series(tree, geometry, links, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
 
-    Arguments are fields as plain tuples; ``clock`` is the time now, the time at which
+    ``start``: that of a step (:func:`model_step`), gaps of all contacts, kinetic and
+    potential energy and the excess left before [J], largest relative error of energy
+    and energy taken out so far [J]. ``links``: fields of a ``PairBounds``, poses of all
+    joints (filled), joint angles where links were looked at last (written), how many
+    times half a step is looked ahead. ``clock``: the time now, the time at which
     something is due, the length of a step [s], and whether links are known to be apart
     in the first step.
 

@@ -253,7 +253,7 @@ class ImpulseSteps:
     ) -> int:
         """Make steps as far as one call goes; returns how that ended."""
         state = self._state
-        start = (  # the fields of SeriesStart
+        start = (
             (state.q, state.v, self._acceleration, self.forces, self.mode),
             self.gaps,
             (*self.energies(), self._carried),
@@ -318,13 +318,7 @@ class ImpulseSteps:
         state, compiled = self._state, self._compiled
         if compiled is None or not compiled.serves(state.q, state.v, h):
             return None
-        start = (  # the fields of StepStart
-            state.q,
-            state.v,
-            self._acceleration,
-            self.forces,
-            self.mode,
-        )
+        start = (state.q, state.v, self._acceleration, self.forces, self.mode)
         status, *result = compiled.step(start, applied, h, (*energies, self._carried))
         return StepResult._make(result) if status == DONE else None
 
@@ -342,7 +336,7 @@ class ImpulseSteps:
             chart = system.chart(state.q)
             half = chart.configuration(0.5 * h * chart.rates(self._still, state.v))
             which, terms = system.active_contact_terms(half, mean, 0.5 * h, near)
-            contacts = (  # the fields of StepContacts
+            contacts = (
                 which,
                 terms.gap,
                 self._restitution,
@@ -377,7 +371,7 @@ class ImpulseSteps:
             q, gaps = self._put_right(chart, x, equations, which, closed)
             flight = None
             if self._fly is not None:
-                flight = self._fly(state, self._applied, (q, v), h, which)
+                flight = self._fly(state, self._loads_at, (q, v), h, which)
             if flight is not None:
                 q, v, gaps = flight[:3]
             kinetic, potential = system.energies(q, v)
@@ -421,7 +415,7 @@ class ImpulseSteps:
             changed,
         )
 
-    def _applied(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _loads_at(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Loads on the system but contacts, with the actuation's states of now."""
         return self._loads.at(t, q, v, self._state.z).applied
 
