@@ -106,12 +106,7 @@ class SampledActuation:
         self._handle_due()
 
     def command(self, t: float, command: Any) -> bool:
-        """Take a command that was computed at t; its delay runs from then on.
-
-        Returns:
-            Whether it is late: it should have acted before the last sample, and acts
-            from that on.
-        """
+        """Take a command; its delay runs from t on. Returns whether it is late."""
         checked = self.actuation.check(command)
         if t < self._newest:
             raise ConfigurationError(

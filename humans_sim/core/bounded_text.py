@@ -35,13 +35,7 @@ def parse_json(text: str) -> dict[str, Any]:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Whether a value has a shape.
-
-    Args:
-        value: of JSON.
-        shape: a type or types; a list with the shape of each entry; a dictionary with
-            the shape of the value of each key, no other keys.
-    """
+    """Whether JSON has a shape: a type, a list of shapes, a dictionary of shapes."""
     if isinstance(shape, dict):
         return (
             isinstance(value, dict)

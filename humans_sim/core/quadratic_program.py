@@ -58,11 +58,7 @@ _CLOSE = 1e-11
 
 @kernel
 def minimise(hessian, gradient, matrix, low, high):
-    """Minimise x H x / 2 + g x with low <= A x <= high, infinite where there is none.
-
-    Returns:
-        the answer (n,), and one of :data:`SOLVED`, :data:`INFEASIBLE`, :data:`STUCK`.
-    """
+    """Minimise x H x / 2 + g x with low <= A x <= high; x, and SOLVED or why not."""
     n, m = len(gradient), len(low)
     factor = np.linalg.cholesky(hessian)
     y, normals = -gradient, np.empty((m, n))

@@ -373,11 +373,7 @@ def closing_contacts(time, closed, gap, rate):
 
 @kernel
 def closing_rows(time, closed, joint_jacobian, geometry, q, v):
-    """Contacts that are closed or close within a time, then what they give.
-
-    Returns:
-        their indices (k,), gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3).
-    """
+    """Indices, gaps, Jacobians, drifts of contacts closed or closing in a time."""
     # Links and solids that may meet within the time.
     bound, speeds = link_gaps(geometry[0]), link_speeds(geometry[0], geometry[1])
     near = np.empty(bound.shape, np.bool_)

@@ -34,11 +34,7 @@ from humans_sim.results.records import Sample
 
 @kernel
 def contacts_in_world(model, q, v, which, forces):
-    """Contacts of points in the world.
-
-    Returns:
-        what touches first (k, 3) [m]; normals, velocities, forces and moments (k, 3).
-    """
+    """What touches first, normals, velocities, forces, moments in the world (k, 3)."""
     tree, moving, poses, _, links, _ = model
     local, row, _, radius, solids = moving[0][:5]
     state = tree_state(tree, v.shape[0])

@@ -383,12 +383,7 @@ class Model:
     def with_tag_positions(
         self, positions: Mapping[str, np.ndarray] | np.ndarray
     ) -> Model:
-        """The model with tags moved on their segments, HuMAnS axes [m].
-
-        Args:
-            positions: by tag name, or all of them (ntags, 3) or flat in tag order
-                (the manual's SetTag2JointLengths).
-        """
+        """The model with tags moved, by name or all in order (SetTag2JointLengths)."""
         from humans_sim.models.files.named_models import named_tags
 
         given = named_tags(self.tag_names, positions, self.name)

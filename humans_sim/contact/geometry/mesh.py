@@ -186,11 +186,7 @@ def same_plane(data, triangle, point, closest):
 
 @kernel
 def split_nodes(low, high, leaf, nodes):
-    """Split boxes of triangles into a tree, each node at the median of its widest axis.
-
-    Returns:
-        the order of the triangles (n,), and the number of nodes.
-    """
+    """Split boxes into a tree, at medians of widest axes; the order, how many nodes."""
     count = low.shape[0]
     middle = 0.5 * (low + high)
     # Large triangles, such as the bottom under fine ground, are a branch of their own:

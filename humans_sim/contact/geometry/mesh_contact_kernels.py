@@ -345,11 +345,7 @@ def _reaches_ahead(data, triangle, first):
 
 @kernel
 def _gather(row, data, point, first, hits):
-    """The nearest candidates for further contacts beside the first, in any order.
-
-    Returns:
-        normals, nearest points and gaps (12, 7), and how many there are.
-    """
+    """The nearest candidates for further contacts (12, 7), in any order; how many."""
     contacts = np.empty((_MOST, 7))
     count = 0
     start, triangles = int(row[NODES]), int(row[MESH_TRIANGLES])

@@ -102,12 +102,6 @@ def planewise_speeds(
     The same as :func:`contact_speeds` where the principal planes of both surfaces agree
     or one surface is round; elsewhere the twist of one surface in the planes of the
     other is missed, and the bodies roll and slide a little otherwise than asked.
-
-    Args:
-        curvatures: of both surfaces, in x and y of the contact frame (2, 2).
-        directions: principal directions of both, as columns in x and y (2, 2).
-        sliding: (2,) [m/s].
-        rolling: (2,) [rad/s].
     """
     k1, k2 = curvatures
     flat_directions(k1, k2)

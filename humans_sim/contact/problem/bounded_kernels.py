@@ -91,11 +91,7 @@ class _Problem(NamedTuple):
 
 @kernel
 def solve_bounded(delassus, free, law, groups, start, accepted):
-    """Solve contacts and bounded groups together.
-
-    Returns:
-        forces (3k + m,), and the residual, relative.
-    """
+    """Forces (3k + m,) of contacts and bounded groups together; the residual."""
     tangents, friction = law
     k, size = tangents.shape[0], free.shape[0]
     scale = _scales(delassus, k, groups)

@@ -250,11 +250,7 @@ _IDLE = 1e-12
 
 @kernel
 def solve_near(delassus, free, tangents, friction, start, accepted):
-    """Solve the contact problem, its forces near to known ones.
-
-    Returns:
-        forces inside their cones (k, 3), and the residual, relative.
-    """
+    """Forces inside their cones (k, 3), near to known ones; the relative residual."""
     n = friction.shape[0]
     # Contacts of different units (metres, radians) are put on one scale.
     scale = np.empty(n)

@@ -49,11 +49,7 @@ def times(matrix, vectors):
 
 @kernel
 def equations(matrix, left, diagonal, keep):
-    """Rows of L A + D in compressed form, of the contacts that are kept.
-
-    Returns:
-        entries, their columns, and the first entry of each row.
-    """
+    """Rows of L A + D that are kept: entries, columns, first entry of each row."""
     blocks, starts, columns = matrix
     n = keep.shape[0]
     place, kept = np.full(n, -1), 0

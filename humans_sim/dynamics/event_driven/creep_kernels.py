@@ -134,13 +134,10 @@ def _leave_out(rest, row):
 
 @kernel
 def _complementary_forces(delassus, right, idle, heads, near):
-    """Forces that hold or let go, by the signs of forces and accelerations.
+    """Forces (m,) that hold or let go, by signs, and the residual of rows that hold.
 
     Contacts that would pull are left out one by one, the worst first; those that would
     then approach are taken back, once each.
-
-    Returns:
-        the forces (m,) and the relative residual of the rows that hold.
     """
     m, k = right.shape[0], heads.shape[0] - 1
     loaded = near.copy()

@@ -142,12 +142,7 @@ class RatesModel(NamedTuple):
 
 @kernel
 def model_terms(model, q, v, which):
-    """The equations of motion with some contacts (k,).
-
-    Returns:
-        fields of a :class:`~humans_sim.dynamics.system.Terms`, and whether the model's
-        rotors reach.
-    """
+    """Fields of ``Terms`` with some contacts (k,), and whether the rotors reach."""
     tree, moving, poses, motions, links, damping = model
     mass, bias, state, reach = tree_equations(tree, q, v)
     for j in range(v.shape[0]):

@@ -388,12 +388,7 @@ class SmoothMotion:
         bound: float,
         size: float,
     ) -> tuple[float, float, np.ndarray, np.ndarray] | None:
-        """A step in one compiled call, by the method that the contacts call for.
-
-        Returns:
-            what an integrator takes of a ``whole_step``
-            (:class:`~humans_sim.dynamics.integrators.InitialValueProblem`).
-        """
+        """A step in one compiled call, as integrators take a ``whole_step``."""
         drives, compiled = self._loads.drives(), self.compiled
         if drives is None or compiled is None or not isinstance(chart, FreeBaseChart):
             return None

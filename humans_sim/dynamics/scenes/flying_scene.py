@@ -84,11 +84,7 @@ class FlyingScene(SceneSystem):
         h: float,
         which: np.ndarray,
     ) -> Flight | None:
-        """Take the bodies that fly through a step.
-
-        Returns:
-            None where nothing flies, or a flight ends inside of something.
-        """
+        """Take the bodies that fly through a step; None: nothing, or into something."""
         movers = self._known.movers
         touched = set(movers[which[which < len(movers)]].ravel().tolist())
         first = len(self._known.joints) - len(self.bodies)

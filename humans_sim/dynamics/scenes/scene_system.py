@@ -154,20 +154,9 @@ class SceneSystem:
     ) -> None:
         """Put bodies, and a robot, on a ground.
 
-        Args:
-            bodies: free ones.
-            ground: a floor unless given.
-            robot: a biped model.
-            radii: balls around the robot's contact points, by name [m].
-            contacts: tags of the robot that may touch; its contact points unless given.
-            armature: inertia of the robot's drives (nv of the robot,).
-            gravity: [m/s^2]; 9.81 downwards, or the robot's, unless given.
-            self_collision: whether links of the robot touch each other, or keys that
-                add to the model's own, as of
-                :class:`~humans_sim.dynamics.simulation.Simulation`.
-            features: points and balls of the robot's body that touch in addition.
-            dissipation: damping and dry friction of the robot's joints; its model's
-                own unless given.
+        ``armature`` is that of the robot's drives; ``gravity`` [m/s^2] 9.81 downwards,
+        or the robot's, unless given; ``radii``, ``contacts``, ``self_collision``,
+        ``features`` and ``dissipation`` are as of a ``ModelSystem``.
         """
         if not bodies:
             raise BodyError("a scene needs a body")

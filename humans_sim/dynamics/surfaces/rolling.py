@@ -174,9 +174,8 @@ def rolling_ellipsoid(
 def rattleback(skew: float = 2e-5) -> SurfaceSystem:
     """A boat-shaped stone that turns back when it is spun the wrong way.
 
-    Args:
-        skew: product of inertia between length and breadth [kg m^2]; its sign is the
-            side that the stone likes to spin to.
+    The sign of ``skew``, the product of inertia between length and breadth [kg m^2],
+    is the side that it likes to spin to.
     """
     inertia = np.array([[2e-4, skew, 0.0], [skew, 1.6e-3, 0.0], [0.0, 0.0, 1.7e-3]])
     place = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.01]))

@@ -312,11 +312,7 @@ def free_translation(mass, v):
 
 @kernel
 def without_excess(v, translation, excess, kinetic, share, ignored):
-    """A velocity with the excess of energy taken out, and what is left of it.
-
-    Returns:
-        the velocity, its kinetic energy, and the excess that is left [J].
-    """
+    """A velocity with the excess of energy taken out, its energy, what is left [J]."""
     if abs(excess) <= ignored:
         return v, kinetic, excess
     moving = kinetic - share

@@ -73,11 +73,7 @@ _AHEAD = 3.0
 
 @kernel
 def near_points(still, motions, h):
-    """Points whose links may touch in a step, and lower bounds of the others' gaps.
-
-    Returns:
-        indices of the points (k,), and the bound of every point (n,) [m].
-    """
+    """Points whose links may touch in a step (k,); bounds of all points' gaps (n,)."""
     row, gaps, speeds = still[1], link_gaps(still), link_speeds(still, motions)
     n, links = row.shape[0], gaps.shape[0]
     bound = np.full(links, np.inf)

@@ -257,12 +257,7 @@ class _Macro:
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> ET.Element:
-    """The URDF that a xacro file stands for; its elements know where they come from.
-
-    Args:
-        path: the file; files it includes must lie beside it or in folders there.
-        arguments: values of its ``xacro:arg``, where they shall not be the defaults.
-    """
+    """The URDF of a xacro file; what it includes lies beside it or in folders there."""
     try:
         return _Expander(path, arguments or {}).robot()
     except RecursionError:
