@@ -14,17 +14,13 @@ from humans_sim.results.records import Event, Signal
 
 
 class CompositeActuation(Actuation):
-    """The sum of several actuations; their states stand one after the other in z.
+    """The sum of ``parts``, actuations whose states stand in z one after the other.
 
     A command is a sequence of one command for each part, None for a part that keeps its
     own. Each part delays its commands as it does alone.
-
-    Args:
-        parts: the actuations.
     """
 
     def __init__(self, parts: Sequence[Actuation]) -> None:
-        """Put them together."""
         if not parts:
             raise ParameterError("there is nothing to put together")
         self.parts = tuple(parts)
@@ -87,12 +83,7 @@ class CompositeActuation(Actuation):
         return min(part.next_time(t) for part in self.parts)
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Each part handles its own events."""
         z, happened, first = z.copy(), list[Event](), 0

@@ -25,13 +25,7 @@ _NOTHING = np.zeros(0)
 
 
 class StateSignal(NamedTuple):
-    """A field of the states of actuators that runs keep.
-
-    Attributes:
-        word: of its name there.
-        field: of the states.
-        unit: of its values; ``1`` where it has none.
-    """
+    """A field of actuators' states that runs keep, its word there and its unit."""
 
     word: str
     field: str
@@ -39,11 +33,7 @@ class StateSignal(NamedTuple):
 
 
 def numbers(command: Any) -> np.ndarray:
-    """A command as a new array of numbers.
-
-    Raises:
-        ParameterError: it holds something else.
-    """
+    """A command as a new array of numbers."""
     try:
         return np.array(command, dtype=float)
     except (TypeError, ValueError):
@@ -53,15 +43,9 @@ def numbers(command: Any) -> np.ndarray:
 class DelayedActuation(Actuation, ABC):
     """An actuation with commands, which act after a delay; a parent for others.
 
-    A command that is given at t acts at t + delay; any number may be on the way.
-
-    Args:
-        size: entries of a command.
-        meaning: what they are, for messages.
-        delay: from a command to its effect [s].
+    A command that is given at t acts at t + delay [s]; any number may be on the way.
 
     Attributes:
-        delay: the same.
         KIND: word before the names of its signals in runs.
         SIGNALS: what runs keep of each actuator.
     """
@@ -70,7 +54,6 @@ class DelayedActuation(Actuation, ABC):
     SIGNALS: ClassVar[tuple[StateSignal, ...]] = ()
 
     def __init__(self, size: int, meaning: str, delay: float = 0.0) -> None:
-        """Nothing on the way yet."""
         if not (math.isfinite(delay) and delay >= 0):
             raise ParameterError(f"the control delay must be 0 or more, not {delay}")
         self._size, self._meaning, self.delay = size, meaning, delay
@@ -86,11 +69,7 @@ class DelayedActuation(Actuation, ABC):
         """Let a command act from now on."""
 
     def check(self, command: Any) -> np.ndarray:
-        """A command as an array, refused where it is not one.
-
-        Raises:
-            ParameterError: wrong size, or not finite.
-        """
+        """A command as an array, refused where it is not one."""
         values = numbers(command)
         if values.shape != (self._size,) or not np.isfinite(values).all():
             raise ParameterError(
@@ -160,12 +139,7 @@ class DelayedActuation(Actuation, ABC):
         return self._queue[0][0] if self._queue else math.inf
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Let commands act whose time has come."""
         while self._queue and self._queue[0][0] <= t:

@@ -90,16 +90,7 @@ def evaluate(
     muscles: tuple[np.ndarray, ...],
     stimulation: tuple[np.ndarray, ...],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Generalised force (nv,), rates of z = [k_c, F_c] (2 n,), and values between.
-
-    Args:
-        t: time [s].
-        q: configuration.
-        v: velocity.
-        z: contractile stiffnesses, then forces.
-        muscles: fields of a :class:`MuscleTable`, as a plain tuple.
-        stimulation: fields of a :class:`Stimulation`, as a plain tuple.
-    """
+    """Generalised force (nv,), rates of z = [k_c, F_c] (2 n,), and values between."""
     joints, signs, kinds, paths, rows, viscosity = muscles
     phase, falls, shape, recruitment, switches = stimulation
     n = joints.shape[0]
@@ -141,8 +132,6 @@ class MuscleState:
     """One muscle at one time; the message of the same name has the same fields.
 
     Attributes:
-        name: of the muscle.
-        joint_name: the joint it crosses.
         calcium_state: RELAXED, DECLINING or STIMULATED.
         next_calcium_switch: when that changes; infinity where nothing is due [s].
         command_signal: u [1/s].
@@ -201,7 +190,6 @@ class FesMuscles(DelayedActuation):
     Events of the kinds ``stimulation`` and ``contractile_switch`` are recorded.
 
     Args:
-        model: the model.
         muscles: parameters of ``quadriceps`` and ``hamstrings``, or of one of them; the
             manual's by default.
         sides: whose knees.
@@ -241,7 +229,6 @@ class FesMuscles(DelayedActuation):
         joint: str = "{side}_knee",
         flexion_sign: int | None = None,
     ) -> None:
-        """All muscles relaxed."""
         chosen = THIGH if muscles is None else muscles
         for name in chosen:
             if name not in PATHS:
@@ -288,11 +275,7 @@ class FesMuscles(DelayedActuation):
         self._happened: list[Event] = []
 
     def check(self, command: Any) -> np.ndarray:
-        """A command as an array, refused where a pulse is not one.
-
-        Raises:
-            ParameterError: wrong size, negative, beyond the stimulator, not finite.
-        """
+        """A command as an array, refused where a pulse is not one."""
         pulses = super().check(command)
         for name, pulse in zip(self.muscle_names, pulses, strict=True):
             try:
@@ -371,12 +354,7 @@ class FesMuscles(DelayedActuation):
         return min(super().next_time(t), self._clocks.next_time())
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Contractile switches, clock ticks, pulses (manual 6.4.2)."""
         before, self._happened = self._switches.copy(), []

@@ -47,20 +47,15 @@ _GUARD = 1e-9
 
 
 class Hoist(Actuation):
-    """Cables at tags of one link, paid out by a schedule; it takes no commands.
+    """Cables at tags of a link of ``model``, paid out by a schedule; no commands.
 
     Args:
-        model: what hangs.
         schedule: times [s] and what is paid out by then [m], in the order of time. It
             rests at each of them; between them it goes from rest to rest.
         tags: where the cables are; by default those called ``suspension_...``.
         length: of the cables at the start [m].
         stiffness: of a cable [N/m].
         damping: of a cable [N s/m].
-
-    Attributes:
-        tags: the same.
-        stiffness: the same.
     """
 
     def __init__(
@@ -73,7 +68,6 @@ class Hoist(Actuation):
         stiffness: float = STIFFNESS,
         damping: float = DAMPING,
     ) -> None:
-        """Find the tags."""
         links = {tag.name: tag.link for tag in model.parts.tags}
         if tags is None:
             tags = [name for name in links if name.startswith(SUSPENSION_PREFIX)]
@@ -214,21 +208,13 @@ class Hoist(Actuation):
 
     def record(self) -> dict[str, dict[str, Any]]:
         """The anchors of the cables by their tags [m]."""
-        return {
-            CABLES: dict(zip(self.tags, self._anchors.tolist(), strict=True)),
-        }
+        return {CABLES: dict(zip(self.tags, self._anchors.tolist(), strict=True))}
 
 
 class SuspendedActuation(CompositeActuation):
-    """The actuation of a robot that hangs on a hoist; commands are the actuation's.
-
-    Args:
-        actuation: of the robot.
-        hoist: what it hangs on.
-    """
+    """The actuation of a robot that hangs on a hoist; commands are the actuation's."""
 
     def __init__(self, actuation: Actuation, hoist: Hoist) -> None:
-        """Put them together."""
         super().__init__([actuation, hoist])
 
     def command(self, t: float, command: object) -> None:

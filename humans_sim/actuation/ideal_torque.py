@@ -33,11 +33,7 @@ class IdealTorque(DelayedActuation):
     """Torque sources in all joints of a model; the command is (njoints,) [N m].
 
     Args:
-        model: the model.
         delay: from a command to its effect [s].
-
-    Attributes:
-        names: of the joints.
     """
 
     KIND = "torques"
@@ -113,14 +109,12 @@ class TorqueLaw(Actuation):
     order. ``state.sample`` is not there: contact forces depend on the torques.
 
     Args:
-        model: the model.
         law: called as ``law(t, state)``; gives joint torques (njoints,) [N m].
     """
 
     def __init__(
         self, model: Model, law: Callable[[float, ControlState], np.ndarray]
     ) -> None:
-        """Evaluate a law; nothing is called yet."""
         self._law, self._names = law, tuple(model.joint_names)
 
     def command(self, t: float, command: Any) -> None:

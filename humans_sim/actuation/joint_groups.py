@@ -33,15 +33,8 @@ def share_joints(
 ) -> dict[str, tuple[str, ...]]:
     """The joints of each kind of drive.
 
-    Args:
-        model: whose joints they are.
-        given: names of joints by kind; a kind without names has all joints that no
-            other kind has.
-        taken: joints that muscles drive; a kind may name them all the same, and both
-            then act.
-
-    Raises:
-        ParameterError: an unknown joint, one of two kinds, or two kinds without names.
+    A kind without names in ``given`` has all joints that no other kind has. It may
+    name joints that muscles have ``taken``, and both then act.
     """
     named: dict[str, str] = {}
     for kind, joints in given.items():
@@ -69,15 +62,12 @@ class JointGroup:
     """Drives of one kind on some joints of a model.
 
     Args:
-        model: the model.
         kind: a word for the kind.
         actuation: of all joints that this kind can drive.
         joints: those that it drives here; all by default.
         longest_gap: as of :class:`SampledActuation`.
 
     Attributes:
-        kind: the same.
-        actuation: the same.
         sampled: the actuation along the joints' path.
         names: what a command names: joints, motors or muscles.
         field: what a command of joints is, ``position`` or ``effort``; empty: pulses.
@@ -94,7 +84,6 @@ class JointGroup:
         joints: Sequence[str] | None = None,
         longest_gap: float = 1.0,
     ) -> None:
-        """Begin with the first sample."""
         self.kind, self.actuation = kind, actuation
         self.sampled = SampledActuation(actuation, longest_gap)
         chosen = model.joint_names if joints is None else joints
@@ -148,16 +137,7 @@ class JointGroup:
         self.sampled.begin(sample)
 
     def command(self, t: float, values: np.ndarray) -> bool:
-        """Take a command that was computed at t; whether it is late.
-
-        Args:
-            t: its time [s].
-            values: one for each of :attr:`names`; pulse trains of muscles.
-
-        Raises:
-            ConfigurationError: older than the last command.
-            ParameterError: no command for this actuation.
-        """
+        """Take a command for :attr:`names`, computed at t; whether it is late."""
         if not self.field:
             return self.sampled.command(t, values)
         whole = self._last.copy()
@@ -177,17 +157,9 @@ class JointGroup:
 
 
 class JointGroups:
-    """All drives of a body, each group on its joints.
-
-    Args:
-        groups: at least one.
-
-    Attributes:
-        groups: the same.
-    """
+    """All drives of a body, each group on its joints."""
 
     def __init__(self, groups: Sequence[JointGroup]) -> None:
-        """Begin with the first sample."""
         if not groups:
             raise ParameterError("a body needs at least one group of drives")
         self.groups = tuple(groups)
@@ -212,12 +184,7 @@ class JointGroups:
             group.begin(sample)
 
     def advance(self, sample: JointSample) -> None:
-        """Integrate all groups to the next sample.
-
-        Raises:
-            ConfigurationError: it does not continue the last one.
-            StepError: a group cannot continue.
-        """
+        """Integrate all groups to the next sample."""
         for group in self.groups:
             group.sampled.advance(sample)
             group.sampled.events.clear()

@@ -166,14 +166,6 @@ def contraction(
 ) -> tuple[float, float, float, float, float]:
     """Equations (1.11), S frozen.
 
-    Args:
-        strain: of the whole muscle.
-        strain_rate: [1/s].
-        part: state of the contractile part.
-        size: |u| [1/s].
-        drive: recruitment times the positive part of u [1/s].
-        row: :meth:`MuscleParameters.row`.
-
     Returns:
         Numerator [N/s] and denominator [N] of the contractile strain rate, that rate
         [1/s], and the rates of k_c [N/m/s] and F_c [N/s].
@@ -221,15 +213,9 @@ class CommandSignal(PositiveNumbers):
 
 
 class CommandClocks:
-    """Command signals of several muscles, each with its own clock.
-
-    Args:
-        count: number of muscles.
-        signal: shape of their signals.
-    """
+    """Command signals of several muscles, each with its own clock."""
 
     def __init__(self, count: int, signal: CommandSignal) -> None:
-        """All relaxed."""
         self.signal = signal
         self.shape = np.array([signal.upper, signal.lower, signal.fall])
         self.phase = np.zeros(count, dtype=np.int64)
@@ -328,14 +314,7 @@ class Stimulator(PositiveNumbers):
         return min(max(share, 0.0), 1.0) * self.max_charge
 
     def recruitment(self, charge: float) -> float:
-        """Share of the fibres that a pulse of this charge recruits, 0 to 1.
-
-        Args:
-            charge: pulse width times current [A s].
-
-        Raises:
-            ParameterError: negative, not a number, or beyond the largest pulse.
-        """
+        """Share of the fibres that a pulse of a charge [A s] recruits, 0 to 1."""
         if not 0.0 <= charge <= self.max_charge * (1.0 + _ROUNDING):
             raise ParameterError(
                 f"a pulse must have 0 to {self.max_charge:g} A s (width times "
@@ -372,7 +351,6 @@ class KneeGeometry(PositiveNumbers):
     viscosity: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse a knee that its muscles cannot pass."""
         super().__post_init__()
         for name in ("origin", "quadriceps_insertion"):
             if getattr(self, name) <= self.radius:

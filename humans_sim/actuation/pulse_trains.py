@@ -20,14 +20,9 @@ SHORTEST_PERIOD = 1e-3
 
 
 class PulseTrains:
-    """Clocks that give a pulse each period, one for each muscle.
-
-    Args:
-        count: number of muscles.
-    """
+    """Clocks that give a pulse each period, one for each muscle."""
 
     def __init__(self, count: int) -> None:
-        """No pulse is due."""
         self._charge, self._period = np.zeros(count), np.zeros(count)
         self._first, self._given = np.zeros(count), np.zeros(count)
         self._due = np.full(count, math.inf)
@@ -37,14 +32,10 @@ class PulseTrains:
         self._due[:] = math.inf
 
     def set(self, muscle: int, t: float, charge: float, period: float) -> None:
-        """Change a muscle's train.
+        """Change a muscle's train; a period of zero [s] is one pulse.
 
-        Args:
-            muscle: its number.
-            t: from when on [s].
-            charge: of each pulse, zero stops the train [A s].
-            period: from pulse to pulse, zero for one pulse [s]. A train that runs with
-                this period keeps its clock: its next pulses have the new charge.
+        A train that runs with this period keeps its clock: its next pulses have the new
+        charge.
         """
         runs = math.isfinite(self._due[muscle]) and self._period[muscle] == period > 0.0
         self._charge[muscle], self._period[muscle] = charge, period
@@ -85,17 +76,11 @@ class PulseTrainMuscles(FesMuscles):
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """No train runs."""
         super().__init__(*arguments, **options)
         self._trains = PulseTrains(len(self.muscle_names))
 
     def check(self, command: Any) -> np.ndarray:
-        """Trains as an array (nmuscles, 2), refused where one cannot be given.
-
-        Raises:
-            ParameterError: wrong shape, a pulse beyond the stimulator, a period below
-                :data:`SHORTEST_PERIOD`.
-        """
+        """Trains as an array (nmuscles, 2), refused where one cannot be given."""
         trains = numbers(command)
         count = len(self.muscle_names)
         if trains.shape != (count, 2):

@@ -50,8 +50,7 @@ class RobotSetup:
     """How a robot is simulated; the defaults are for models without a file.
 
     Attributes:
-        servo: what its servos are like.
-        servo_joints: joints with servos of their own, by name.
+        servo, servo_joints: the servos of all joints, and of some, by name.
         friction: of the floor.
         fall_tilt: of the base, beyond it the robot has fallen [rad].
         whole_body: whether all links touch, not the feet alone.
@@ -73,11 +72,6 @@ class RobotSetup:
     lag: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning.
-
-        Raises:
-            ParameterError: one is below zero, or zero where it may not be.
-        """
         for name in _NUMBERS:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):
@@ -94,12 +88,7 @@ class RobotSetup:
         """The setup of a model: of the package, or of a file beside the model.
 
         A robot in ``robot.urdf`` may have a ``robot.robot.yaml``; without one, its
-        limits suggest its servos.
-
-        Args:
-            model: the model.
-            otherwise: robot whose file is taken where the model has none; the defaults
-                where this is empty.
+        limits suggest its servos; without soles, ``otherwise`` names a robot.
         """
         name = robot_of(model, otherwise)
         beside = robot_file(model.parts.source)
@@ -111,12 +100,7 @@ class RobotSetup:
 
     @classmethod
     def from_file(cls, name: Path | str) -> RobotSetup:
-        """Read a file of ``config/robots`` by its name, or one's own by its path.
-
-        Raises:
-            ModelFileError: the file is malformed; with file and line.
-            ParameterError: the package has no such robot.
-        """
+        """Read a file of ``config/robots`` by its name, or one's own by its path."""
         root = read_robot_file(name)
         given = root.fields((), (SERVO, "method", "whole_body", *_NUMBERS))
         values: dict[str, Any] = {}
@@ -153,13 +137,7 @@ class RobotSetup:
         )
 
     def servos(self, model: Model, *arguments: Any, **changes: Any) -> Servo:
-        """The servos of a robot.
-
-        Args:
-            model: the robot.
-            arguments: further ones of :class:`~humans_sim.actuation.Servo`.
-            changes: numbers instead of the robot's own.
-        """
+        """The servos of a robot, with changes and further arguments of ``Servo``."""
         return Servo(
             model,
             *arguments,
@@ -188,14 +166,7 @@ class RobotSetup:
         controller: Any = None,
         **changes: Any,
     ) -> Simulation:
-        """A robot on its floor, ready to run.
-
-        Args:
-            model: the robot.
-            actuation: instead of its servos.
-            controller: of :class:`~humans_sim.dynamics.simulation.Simulation`.
-            changes: other arguments of the simulation instead of the robot's own.
-        """
+        """A robot on its floor; ``changes``: other arguments of the simulation."""
         options = self.simulation_arguments()
         if "contacts" in changes:
             changes["contacts"] = changes["contacts"].over(options["contacts"])

@@ -36,13 +36,7 @@ _BASE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 class JointSample(NamedTuple):
-    """The joints at one time.
-
-    Attributes:
-        t: [s].
-        angles: (njoints,) [rad].
-        speeds: (njoints,) [rad/s].
-    """
+    """The joints at one time [s]: angles and speeds (njoints,) [rad, rad/s]."""
 
     t: float
     angles: np.ndarray
@@ -65,12 +59,10 @@ class SampledActuation:
         longest_gap: time between samples beyond which it begins anew [s].
 
     Attributes:
-        actuation: the same.
         events: what happened so far; clear it at will.
     """
 
     def __init__(self, actuation: DelayedActuation, longest_gap: float = 1.0) -> None:
-        """Begin with the first sample."""
         self.actuation, self.longest_gap = actuation, longest_gap
         self.events: list[Event] = []
         self._last: JointSample | None = None
@@ -114,20 +106,7 @@ class SampledActuation:
         self._handle_due()
 
     def command(self, t: float, command: Any) -> bool:
-        """Take a command that was computed at t; its delay runs from then on.
-
-        Args:
-            t: not before the last command; a time to come is waited for [s].
-            command: as the actuation takes it.
-
-        Returns:
-            Whether it is late: it should have acted before the last sample, and acts
-            from that on.
-
-        Raises:
-            ConfigurationError: older than the last command.
-            ParameterError: no command for this actuation.
-        """
+        """Take a command; its delay runs from t on. Returns whether it is late."""
         checked = self.actuation.check(command)
         if t < self._newest:
             raise ConfigurationError(
@@ -141,12 +120,7 @@ class SampledActuation:
         return t + self.actuation.delay < self._t
 
     def advance(self, sample: JointSample) -> None:
-        """Integrate to the next sample.
-
-        Raises:
-            ConfigurationError: it does not continue the last one.
-            StepError: the actuation cannot continue.
-        """
+        """Integrate to the next sample."""
         if self._last is None or not self.continues(sample):
             raise ConfigurationError(
                 f"a sample at {sample.t} s does not continue the last"

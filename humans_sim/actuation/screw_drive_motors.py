@@ -154,15 +154,10 @@ class ScrewDriveMotors(DelayedActuation):
     delay.
 
     Args:
-        model: a model with rotors.
         delay: from a command to its effect, the manual's ControlDelay [s].
         motors: one for each rotor, or one for all; by default motors that fit the
             inertias of the rotors.
         frozen_ratio: keep the gear ratios of the posture of the start.
-
-    Attributes:
-        names: of the motors.
-        motors: their constants.
     """
 
     KIND = "motors"
@@ -276,14 +271,6 @@ class ScrewDriveMotors(DelayedActuation):
         """Voltages that give these joint torques now, not limited (nmotors,) [V].
 
         The inverse of the motor model: friction and back EMF are compensated.
-
-        Args:
-            q: configuration.
-            v: velocity.
-            joint_torques: in the order of ``model.joint_names`` (njoints,) [N m].
-
-        Raises:
-            ConfigurationError: the drives have a dead point in this posture.
         """
         joint_torques = np.asarray(joint_torques, dtype=float)
         ratios = self.gear_ratios(q)

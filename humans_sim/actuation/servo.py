@@ -71,8 +71,6 @@ class Servo(DelayedActuation):
     """Position servos in all joints of a model; the command is (njoints,) [rad].
 
     Attributes:
-        names: of the joints.
-        numbers: of the servos.
         armature: inertia of the rotors at the joints (nv,) [kg m^2].
     """
 
@@ -93,22 +91,12 @@ class Servo(DelayedActuation):
         lag: float = 0.0,
         numbers: ServoNumbers | None = None,
         joints: Mapping[str, ServoNumbers] | None = None,
-        gain: float | None = None,
-        damping: float | None = None,
-        stall_torque: float | None = None,
-        no_load_speed: float | None = None,
-        speed: float | None = None,
-        dead_band: float | None = None,
-        viscous: float | None = None,
-        coulomb: float | None = None,
-        coulomb_speed: float | None = None,
-        rotor_inertia: float | None = None,
-        play: float | None = None,
+        **changes: float | None,
     ) -> None:
         """Put a servo into every joint.
 
         Args:
-            model: the model.
+            model: whose joints they turn.
             delay: from a command to its effect [s].
             speed_step: of the RCB-1, 0 (fast) to 7 (slow); takes the place of
                 ``speed``.
@@ -123,48 +111,26 @@ class Servo(DelayedActuation):
                 servo (:class:`~humans_sim.actuation.servo_set.ServoSet`).
             joints: numbers of joints whose servos are others, by name; they play as
                 all the others.
-            gain: this and all below take the place of a number: torque for an error of
-                one radian [N m/rad].
-            damping: torque for a speed error [N m s/rad].
-            stall_torque: largest torque at rest [N m].
-            no_load_speed: speed at which no torque is left [rad/s].
-            speed: how fast the set point runs to the command, at most [rad/s].
-            dead_band: error that the servo does not see [rad].
-            viscous: friction of the gear [N m s/rad].
-            coulomb: friction of the gear [N m].
-            coulomb_speed: speed at which that friction is three quarters there [rad/s].
-            rotor_inertia: of the rotor, at the joint [kg m^2].
-            play: width of the gap between motor and joint [rad].
+            changes: other values of fields of :class:`ServoNumbers`, e.g. ``gain``.
         """
         self.names = tuple(model.joint_names)
         self._n = len(self.names)
         super().__init__(self._n, "joint angles [rad]", delay)
-        given = {
-            "gain": gain,
-            "damping": damping,
-            "stall_torque": stall_torque,
-            "no_load_speed": no_load_speed,
-            "speed": speed,
-            "dead_band": dead_band,
-            "viscous": viscous,
-            "coulomb": coulomb,
-            "coulomb_speed": coulomb_speed,
-            "rotor_inertia": rotor_inertia,
-            "play": play,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
+        changed = {key: x for key, x in changes.items() if x is not None}
         if speed_step is not None:
-            if speed is not None:
+            if "speed" in changed:
                 raise ParameterError(
                     "give a servo its speed or its speed_step, not both"
                 )
-            changes["speed"] = _speed_of(speed_step)
+            if speed_step not in range(len(SPEED_STEPS)):
+                raise ParameterError(f"speed_step must be 0 to 7, not {speed_step}")
+            changed["speed"] = math.radians(1.0) / SPEED_STEPS[int(speed_step)]
         own = ServoSet.of_model(model) if numbers is None else ServoSet(numbers)
         if joints is not None:
             own = ServoSet(own.common, joints)
         own.check_joints(model)
-        self.numbers = replace(own.common, **changes)
-        each = [replace(own.of_joint(name), **changes) for name in self.names]
+        self.numbers = replace(own.common, **changed)
+        each = [replace(own.of_joint(name), **changed) for name in self.names]
         self._each = tuple(each)
         self._command_period = command_period or 0.0
         if not (math.isfinite(self._command_period) and self._command_period >= 0):
@@ -175,7 +141,7 @@ class Servo(DelayedActuation):
         if not (math.isfinite(lag) and lag >= 0):
             raise ParameterError(f"lag must be 0 or more, not {lag}")
         self._lag = lag
-        self._parameters = np.array([_row(item) for item in each]).reshape(-1, 8)
+        self._parameters = np.array([item.row() for item in each]).reshape(-1, 8)
         self._speeds = np.array([item.speed for item in each])
         rotors = np.array([item.rotor_inertia for item in each])
         self.armature = np.concatenate([np.zeros(6), rotors])
@@ -202,11 +168,7 @@ class Servo(DelayedActuation):
 
     @property
     def lags(self) -> np.ndarray:
-        """Times by which joints follow positions that come without a speed (njoints,).
-
-        Raises:
-            ParameterError: a gain is zero: nothing follows.
-        """
+        """Times by which joints follow positions without a speed (njoints,) [s]."""
         return np.array([item.lag for item in self._each])
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -314,7 +276,7 @@ class Servo(DelayedActuation):
         return _demands(self._path(t), q, v, self._parameters)
 
     def _path(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Fields of :class:`SetPoints`, as a plain tuple."""
+        """Time since set points began to move [s], where they were, their rates."""
         return t - self._start_time, self._trailing(), self._rate
 
     def _trailing(self) -> np.ndarray:
@@ -379,37 +341,9 @@ class Servo(DelayedActuation):
         )
 
 
-def _row(item: ServoNumbers) -> tuple[float, ...]:
-    """Parameters of a drive, as in a :class:`DriveTable`."""
-    return (
-        item.gain,
-        item.damping,
-        item.stall_torque,
-        item.no_load_speed,
-        item.dead_band,
-        item.viscous,
-        item.coulomb,
-        item.coulomb_speed,
-    )
-
-
-def _speed_of(step: int) -> float:
-    """Speed of a speed step [rad/s]."""
-    if step not in range(len(SPEED_STEPS)):
-        raise ParameterError(f"speed_step must be 0 to 7, not {step}")
-    return math.radians(1.0) / SPEED_STEPS[int(step)]
-
-
 @kernel
 def _demands(path, q, v, parameters):
-    """Torques that the motors want, and those they have.
-
-    Args:
-        path: fields of :class:`SetPoints`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-        parameters: of the servos (njoints, 8).
-    """
+    """Torques that the motors want, and those they have."""
     elapsed, origin, rate = path
     demand, torque = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):

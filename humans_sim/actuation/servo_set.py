@@ -90,11 +90,6 @@ class ServoNumbers:
     play: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning.
-
-        Raises:
-            ParameterError: one is below zero, or zero where it may not be.
-        """
         for name, value in vars(self).items():
             if not (math.isfinite(value) and value >= 0):
                 raise ParameterError(f"{name} must be 0 or more, not {value}")
@@ -103,13 +98,15 @@ class ServoNumbers:
         if self.play and not self.damping:
             raise ParameterError("a servo with play needs a damping above zero")
 
+    def row(self) -> tuple[float, ...]:
+        """Parameters of a drive, as in a :class:`DriveTable`."""
+        motor = self.gain, self.damping, self.stall_torque, self.no_load_speed
+        friction = self.viscous, self.coulomb, self.coulomb_speed
+        return *motor, self.dead_band, *friction
+
     @property
     def lag(self) -> float:
-        """Time by which a joint follows positions that come without a speed [s].
-
-        Raises:
-            ParameterError: the gain is zero: nothing follows.
-        """
+        """Time by which a joint follows positions that come without a speed [s]."""
         if self.gain == 0.0:
             raise ParameterError("servos that follow positions need a gain above zero")
         return self.damping / self.gain
@@ -133,9 +130,6 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
     """Numbers of a servo for every joint that has an effort and a velocity limit.
 
     Empty for models without two soles, which no servo has to hold upright.
-
-    Args:
-        model: a robot, with the limits of its URDF.
     """
     if len(model.soles) != 2:
         return {}
@@ -147,7 +141,11 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
         int(model.pin.frames[model.pin.getFrameId(sole.name)].parentJoint)
         for sole in model.soles
     ]
-    sag = _half_distance(model, q) / (SAG * _narrow(model))
+    places = [model.frame_pose(q, sole.name).translation for sole in model.soles]
+    apart = 0.5 * float(np.linalg.norm((places[0] - places[1])[:2]))
+    corners = [corner_places(model, sole) for sole in model.soles]
+    narrow = 0.5 * min(float(np.ptp(sole[:, 1])) for sole in corners)
+    sag = apart / (SAG * narrow)
     holding = weight * height * max(STIFF, sag)
     legs = {joint for chain in leg_chains(model, *feet) for joint in chain}
     inertia = np.diag(model.inertia(q))[6:]
@@ -184,18 +182,6 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
     return servos
 
 
-def _half_distance(model: Model, q: np.ndarray) -> float:
-    """Half the distance of the soles [m]."""
-    places = [model.frame_pose(q, sole.name).translation for sole in model.soles]
-    return 0.5 * float(np.linalg.norm((places[0] - places[1])[:2]))
-
-
-def _narrow(model: Model) -> float:
-    """Half the width of the narrower sole [m]."""
-    corners = [corner_places(model, sole) for sole in model.soles]
-    return 0.5 * min(float(np.ptp(places[:, 1])) for places in corners)
-
-
 FOLDER = "robots"
 """Of ``config``."""
 
@@ -206,22 +192,12 @@ def has_robot_file(model: Model) -> bool:
 
 
 def robot_of(model: Model, otherwise: str = "") -> str:
-    """Name of the robot whose file describes a model; empty where there is none.
-
-    Args:
-        model: the model.
-        otherwise: robot whose file is taken where the model has none.
-    """
+    """Name of the robot whose file describes a model, or ``otherwise``."""
     return model.name if has_robot_file(model) else otherwise
 
 
 def read_robot_file(name: Path | str) -> YamlValue:
-    """A file of the package by its name, or one's own by its path.
-
-    Raises:
-        ModelFileError: the file is malformed; with file and line.
-        ParameterError: the package has no such robot.
-    """
+    """A file of the package by its name, or one's own by its path."""
     return read_yaml(named_file(FOLDER, str(name), "robot"))
 
 
@@ -232,22 +208,12 @@ _URDF = (".urdf", ".xacro", ".xml")
 
 @dataclass(frozen=True)
 class ServoSet:
-    """Servos of a robot.
-
-    Attributes:
-        common: of joints that have none of their own.
-        joints: servos of some joints, by name.
-    """
+    """Servos of a robot: common ones, and those of some joints, by name."""
 
     common: ServoNumbers = field(default_factory=ServoNumbers)
     joints: Mapping[str, ServoNumbers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse gears that play in some joints alone.
-
-        Raises:
-            ParameterError: the play differs.
-        """
         for name, numbers in self.joints.items():
             if numbers.play != self.common.play:
                 raise ParameterError(
@@ -259,23 +225,14 @@ class ServoSet:
         return self.joints.get(name, self.common)
 
     def check_joints(self, model: Model) -> None:
-        """Refuse servos of joints that are not there.
-
-        Raises:
-            ParameterError: the model has no such joint.
-        """
+        """Refuse servos of joints that are not there."""
         for name in self.joints:
             if name not in model.joint_names:
                 raise ParameterError(f"{model.name} has no joint '{name}'")
 
     @classmethod
     def of_model(cls, model: Model, otherwise: str = "") -> ServoSet:
-        """Those of a model's own file, or those that its URDF suggests.
-
-        Args:
-            model: the model.
-            otherwise: robot whose file is taken where the model has none.
-        """
+        """Those of a model's own file, of ``otherwise``, or that its URDF suggests."""
         name = robot_of(model, otherwise)
         source = model.parts.source
         beside = robot_file(source)
@@ -291,11 +248,7 @@ class ServoSet:
 
     @classmethod
     def of_section(cls, section: YamlValue) -> ServoSet:
-        """Those of a section of a file; of joints, what differs from the others.
-
-        Raises:
-            ModelFileError: a number has no meaning; with file and line.
-        """
+        """Those of a section of a file; of joints, what differs from the others."""
         names = tuple(item.name for item in fields(ServoNumbers))
         given = section.fields((), (*names, JOINTS))
         own = given.pop(JOINTS, None)
@@ -350,12 +303,7 @@ class StepResponse(NamedTuple):
 
 
 def reflected_inertias(model: Model, joints: np.ndarray | None = None) -> np.ndarray:
-    """Inertia of all that each joint carries, the base held (njoints,) [kg m^2].
-
-    Args:
-        model: the robot.
-        joints: angles; zero, as far as the limits allow it, unless given.
-    """
+    """Inertia of all that each joint carries, the base held (njoints,) [kg m^2]."""
     if joints is None:
         joints = np.clip(0.0, model.lower_limits, model.upper_limits)
     return np.array(np.diag(model.inertia(model.standing(joints)))[6:])
@@ -364,16 +312,7 @@ def reflected_inertias(model: Model, joints: np.ndarray | None = None) -> np.nda
 def tuned_servos(
     model: Model, bandwidth: float, ratio: float = 0.7
 ) -> dict[str, ServoNumbers]:
-    """The servos of a robot with gains for a bandwidth.
-
-    Args:
-        model: the robot.
-        bandwidth: of each joint on its servo [rad/s].
-        ratio: damping ratio; 1 is critical.
-
-    Raises:
-        ParameterError: one of them is not above zero.
-    """
+    """The servos of a robot with gains for a bandwidth [rad/s] and a damping ratio."""
     if not (math.isfinite(bandwidth) and bandwidth > 0):
         raise ParameterError(f"the bandwidth must be above zero, not {bandwidth}")
     if not (math.isfinite(ratio) and ratio > 0):
@@ -393,32 +332,11 @@ def tuned_servos(
 def step_response(
     numbers: ServoNumbers, inertia: float, step: float = STEP, duration: float = 0.5
 ) -> StepResponse:
-    """The response of a joint that its servo turns alone.
-
-    Args:
-        numbers: of the servo; its rotor adds to the inertia.
-        inertia: that the joint carries [kg m^2].
-        step: of the command, without a limit of its speed [rad].
-        duration: [s].
-
-    Raises:
-        ParameterError: the inertia, the step or the duration is not above zero.
-    """
+    """The response of a joint of an inertia [kg m^2] that its servo turns alone."""
     for word, value in (("inertia", inertia), ("step", step), ("duration", duration)):
         if not (math.isfinite(value) and value > 0):
             raise ParameterError(f"{word} must be above zero, not {value}")
-    parameters = np.array(
-        [
-            numbers.gain,
-            numbers.damping,
-            numbers.stall_torque,
-            numbers.no_load_speed,
-            numbers.dead_band,
-            numbers.viscous,
-            numbers.coulomb,
-            numbers.coulomb_speed,
-        ]
-    )
+    parameters = np.array(numbers.row())
     # Stiff servos of light joints need finer steps.
     whole = inertia + numbers.rotor_inertia
     slope = numbers.damping + numbers.viscous + numbers.coulomb / numbers.coulomb_speed

@@ -84,11 +84,6 @@ class Wind:
     density: float = 1.2
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            BodyError: an area or the density is negative.
-        """
         if np.any(np.asarray(self.areas) < 0) or not self.density >= 0:
             raise BodyError("areas and density of a wind must not be negative")
 
@@ -126,11 +121,6 @@ class Spring:
     _points: tuple[np.ndarray, np.ndarray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            BodyError: a number is negative, or the spring joins a body to itself.
-        """
         if min(self.stiffness, self.damping, self.length) < 0:
             raise BodyError("stiffness, damping and length must not be negative")
         if self.body == self.other:

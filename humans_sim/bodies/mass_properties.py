@@ -38,11 +38,6 @@ class MassProperties:
     inertia: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse what no body can have.
-
-        Raises:
-            BodyError: the mass is not positive, or the inertia is none.
-        """
         if not (np.isfinite(self.mass) and self.mass > 0):
             raise BodyError(f"the mass must be positive, not {self.mass} kg")
         center = _numbers(self.center, (3,), "the centre of mass")
@@ -72,7 +67,6 @@ class MassProperties:
         )
 
     def __add__(self, other: MassProperties) -> MassProperties:
-        """Two bodies as one."""
         mass = self.mass + other.mass
         center = (self.mass * self.center + other.mass * other.center) / mass
         inertia = np.zeros((3, 3))
@@ -82,16 +76,7 @@ class MassProperties:
 
 
 def of_particles(masses: Sequence[float], positions: np.ndarray) -> MassProperties:
-    """A body made of particles.
-
-    Args:
-        masses: of the particles (n,) [kg].
-        positions: in the body's frame (n, 3) [m].
-
-    Raises:
-        BodyError: a mass is negative, or the particles lie on a line: such a body has
-            an axis without inertia.
-    """
+    """A body of particles, in its frame [kg, m]; not on a line: no inertia about it."""
     weights = _numbers(masses, (len(masses),), "the masses")
     places = _numbers(positions, (len(weights), 3), "the positions")
     if np.any(weights < 0):
@@ -142,9 +127,6 @@ def of_mesh(
         mesh: closed, its faces turned outwards.
         density: [kg/m^3]; or
         mass: [kg].
-
-    Raises:
-        BodyError: the mesh is open or inside out, or neither or both are given.
     """
     if (density is None) == (mass is None):
         raise BodyError("give either the density or the mass of a mesh")

@@ -216,7 +216,6 @@ class BodyMotion:
         return BodyState(self.x[k], self.R[k], self.P[k], self.L[k])
 
     def __len__(self) -> int:
-        """Number of samples."""
         return len(self.t)
 
 
@@ -248,9 +247,6 @@ def move(
         tolerance: of each step of the method ``lie``, relative and absolute [1; m, rad,
             kg m/s, kg m^2/s].
         sampling_period: between two samples [s]; the step unless given.
-
-    Raises:
-        BodyError: a number makes no sense, or a step cannot reach the tolerance.
     """
     if method not in STEPS:
         raise BodyError(
@@ -340,11 +336,7 @@ def pack(state: BodyState) -> np.ndarray:
 
 
 def unpack(packed: np.ndarray) -> BodyState:
-    """The state of an array (the course's ArrayToBodies); R stays as it is.
-
-    Raises:
-        BodyError: the array has no 18 numbers a body, or one is not finite.
-    """
+    """The state of an array (the course's ArrayToBodies); R stays as it is."""
     packed = np.asarray(packed, dtype=float)
     if packed.ndim != 1 or packed.size == 0 or packed.size % STATE_SIZE:
         raise BodyError(
@@ -362,15 +354,7 @@ def unpack(packed: np.ndarray) -> BodyState:
 def packed_rates(
     bodies: RigidBodies, forces: Forces = no_forces
 ) -> Callable[[float, np.ndarray], np.ndarray]:
-    """The derivative of a packed state, as integrators call it (the course's Dxdt).
-
-    Args:
-        bodies: that move.
-        forces: that act (:func:`~humans_sim.bodies.loads.forces_of`).
-
-    Returns:
-        a function of time and packed state.
-    """
+    """The derivative of a packed state, as integrators call it (the course's Dxdt)."""
 
     def rates(t: float, packed: np.ndarray) -> np.ndarray:
         state = unpack(packed)

@@ -57,14 +57,7 @@ class RigidBodies:
     """
 
     def __init__(self, properties: Sequence[MassProperties]) -> None:
-        """Stack bodies.
-
-        Args:
-            properties: mass, centre of mass and inertia of each.
-
-        Raises:
-            BodyError: there is none.
-        """
+        """Stack bodies of these mass properties, at least one."""
         if not properties:
             raise BodyError("a scene needs a body")
         self.masses = np.array([body.mass for body in properties])
@@ -73,7 +66,6 @@ class RigidBodies:
         self.inverses = np.linalg.inv(self.inertias)
 
     def __len__(self) -> int:
-        """How many bodies."""
         return len(self.masses)
 
     def state(
@@ -90,9 +82,6 @@ class RigidBodies:
             rotations: (n, 3, 3); none unless given.
             velocities: of the centres (n, 3) [m/s]; at rest unless given.
             spins: angular velocities in the world's frame (n, 3) [rad/s].
-
-        Raises:
-            BodyError: an array has a wrong shape, or a matrix is no rotation.
         """
         n = len(self)
         places = _rows(positions, (n, 3), "positions")

@@ -38,14 +38,7 @@ _FLOAT = np.dtype(float)
 def real_array(
     values: object, what: str, error: type[HumansError] = ParameterError
 ) -> np.ndarray:
-    """An array of float64; the given one where it is that already.
-
-    Args:
-        values: numbers in any form that numpy reads; complex ones without an imaginary
-            part.
-        what: their name in the error.
-        error: raised where they are no real numbers.
-    """
+    """An array of float64; the given one where it is that already."""
     if type(values) is np.ndarray and values.dtype == _FLOAT:
         return values
     try:
@@ -65,14 +58,7 @@ def finite_array(
     what: str,
     error: type[HumansError] = ParameterError,
 ) -> np.ndarray:
-    """An array of float64 of a shape, of finite numbers.
-
-    Args:
-        values: as of :func:`real_array`.
-        shape: what they must have.
-        what: their name in the error.
-        error: raised where they are something else.
-    """
+    """An array of float64 of a shape, of finite numbers; ``what``: its name."""
     array = real_array(values, what, error)
     if array.shape != shape:
         size = " x ".join(str(n) for n in shape)
@@ -93,11 +79,6 @@ class PositiveNumbers:
     MAY_BE_ZERO: ClassVar[Collection[str]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse other numbers.
-
-        Raises:
-            ParameterError: a field is not finite, negative, or zero where it may not.
-        """
         for name, value in vars(self).items():
             zero = name in self.MAY_BE_ZERO
             if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
@@ -115,11 +96,6 @@ class NumbersInRange:
     RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {}
 
     def __post_init__(self) -> None:
-        """Refuse other numbers.
-
-        Raises:
-            ParameterError: a field is out of its range.
-        """
         for name, (least, most) in self.RANGES.items():
             value = getattr(self, name)
             if not least <= value <= most:
@@ -198,12 +174,7 @@ def put_column(array: np.ndarray, column: int, values: np.ndarray) -> None:
 def by_rows(
     function: Callable[..., np.ndarray], *arrays: np.ndarray | None
 ) -> np.ndarray:
-    """A function of the rows of arrays, some thousand at a time.
-
-    Args:
-        function: takes rows of the arrays and returns as many.
-        arrays: of one length.
-    """
+    """A function of the rows of arrays of one length, some thousand at a time."""
     count = len(next(array for array in arrays if array is not None))
     if count <= ROWS:
         return function(*arrays)

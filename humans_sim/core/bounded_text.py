@@ -19,12 +19,7 @@ _DIGITS = 18
 
 
 def parse_json(text: str) -> dict[str, Any]:
-    """The object that a text holds.
-
-    Raises:
-        ValueError: it is no JSON object, is nested too deeply or holds a whole number
-            of too many digits.
-    """
+    """The object that a JSON text holds; ValueError where it is none, or too deep."""
     try:
         document = json.loads(text, parse_int=_whole)
     except RecursionError:
@@ -40,13 +35,7 @@ def parse_json(text: str) -> dict[str, Any]:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Whether a value has a shape.
-
-    Args:
-        value: of JSON.
-        shape: a type or types; a list with the shape of each entry; a dictionary with
-            the shape of the value of each key, no other keys.
-    """
+    """Whether JSON has a shape: a type, a list of shapes, a dictionary of shapes."""
     if isinstance(shape, dict):
         return (
             isinstance(value, dict)
@@ -78,14 +67,7 @@ _ATTRIBUTE = re.compile(rb"""\s([^\s=<>/]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 
 class Place(NamedTuple):
-    """Where an element stands.
-
-    Attributes:
-        path: the file.
-        line: of the start of its tag, counted from 1.
-        data: the whole file.
-        start: of its tag in the file [bytes].
-    """
+    """Where an element stands: file, line from 1, all its data, start of its tag."""
 
     path: Path
     line: int
@@ -94,13 +76,7 @@ class Place(NamedTuple):
 
 
 class XmlElement(ET.Element):
-    """An element that knows where it stands in its file.
-
-    Args:
-        tag: its name.
-        attributes: by name.
-        place: in the file that it was read from.
-    """
+    """An element that knows where it stands in its file."""
 
     def __init__(self, tag: str, attributes: dict[str, str], place: Place) -> None:
         super().__init__(tag, attributes)
@@ -110,14 +86,7 @@ class XmlElement(ET.Element):
 def element_error(
     element: ET.Element, message: str, key: str | None = None, attribute: str = ""
 ) -> ModelFileError:
-    """An error with the file and the line of an element.
-
-    Args:
-        element: one that was read from a file; of others no line is known.
-        message: what is wrong.
-        key: the element at fault, in words.
-        attribute: one of its own that is at fault: the line is that of the attribute.
-    """
+    """An error with the file and the line of an element, or of an attribute of it."""
     if not isinstance(element, XmlElement):
         return ModelFileError(message, key=key)
     path, line, data, start = element.place
@@ -133,9 +102,6 @@ def parse_xml(text: str, path: Path) -> ET.Element:
     """The root element of XML text; it and all below it know their lines.
 
     A document type is refused: it can define entities that grow, or name other files.
-
-    Raises:
-        ModelFileError: it is no XML, has a document type, or is beyond the limits.
     """
     try:
         return _Reader(text.encode(), path).root()

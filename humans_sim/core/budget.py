@@ -29,8 +29,6 @@ class Budget(NamedTuple):
     """The most of one thing.
 
     Attributes:
-        things: what is counted.
-        most: of them.
         advice: what to do where there are more.
     """
 
@@ -44,19 +42,7 @@ class Budget(NamedTuple):
         *counts: float,
         error: Callable[[str], HumansError] = ParameterError,
     ) -> int:
-        """Refuse more than there may be.
-
-        Args:
-            what: asks for them, as messages call it.
-            counts: their number, or their numbers along each side.
-            error: makes the error of a message.
-
-        Returns:
-            Their number.
-
-        Raises:
-            HumansError: made by ``error``: there are more, or the number is none.
-        """
+        """The number of things along all sides; ``error`` makes that of too many."""
         total = math.prod(float(count) for count in counts)
         if not abs(total) <= self.most:
             asked = _shown(total)
@@ -124,17 +110,7 @@ BUDGETS = tuple(value for value in globals().values() if isinstance(value, Budge
 def check_expansion(
     held: float, size: int, error: Callable[[str], HumansError] = ParameterError
 ) -> None:
-    """Refuse a file that becomes much larger in memory than it is.
-
-    Args:
-        held: what it becomes, as it says itself [bytes].
-        size: of the file [bytes].
-        error: makes the error of a message.
-
-    Raises:
-        HumansError: made by ``error``: it becomes larger than :data:`FREE_BYTES` and
-            than :data:`LARGEST_RATIO` times its size.
-    """
+    """Refuse a file that becomes much larger in memory than it is [bytes]."""
     most = max(FREE_BYTES, LARGEST_RATIO * size)
     if not held <= most:
         raise error(

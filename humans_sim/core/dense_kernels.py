@@ -159,13 +159,7 @@ def row_ends(matrix, ends):
 
 @kernel
 def upper_factor(matrix, ends, factor):
-    """The factor U; False where the matrix is not positive definite.
-
-    Args:
-        matrix: symmetric; its upper triangle is read (n, n).
-        ends: of its rows (n,).
-        factor: zeros, is filled (n, n).
-    """
+    """The factor U (zeros before); False where the matrix is not positive definite."""
     for j in range(matrix.shape[0] - 1, -1, -1):
         total = matrix[j, j]
         for k in range(j + 1, ends[j]):

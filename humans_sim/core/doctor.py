@@ -92,62 +92,42 @@ def examine() -> list[Finding]:
     """Look at this machine."""
     version = sys.version.split()[0]
     system = f"{platform.system()} {platform.machine()}"
-    findings = [
-        Finding("machine", "system", system, True, ""),
-        Finding(
-            "machine",
-            "Python >= 3.11",
-            version if sys.version_info >= (3, 11) else None,
-            True,
-            f"this is Python {version}: install 3.11 or newer",
-        ),
-        Finding(
-            "machine",
-            "C++ compiler",
-            shutil.which("c++") or shutil.which("g++") or shutil.which("clang++"),
-            False,
-            "install g++ (needed to build humans_msgs)",
-        ),
-    ]
     try:
         data: str | None = str(share_directory())
     except HumansError:
         data = None
-    findings.append(
-        Finding("machine", "data files", data, True, "install the package again")
-    )
-    for module, package in LIBRARIES:
-        fix = f"pip install {package}"
-        findings.append(
-            Finding("library", module, _version(module, package), True, fix)
-        )
-    findings.append(
-        Finding(
-            "library",
-            "sksundae",
-            _version("sksundae", "scikit-sundae"),
-            False,
-            "the integrator cvode: pip install scikit-sundae (not on arm64 Linux)",
-        )
-    )
-    for module, package in _ROS:
-        findings.append(
-            Finding("ROS 2", module, _version(module, package), False, ros_hint())
-        )
+    new_enough = version if sys.version_info >= (3, 11) else None
+    compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    old = f"this is Python {version}: install 3.11 or newer"
+    sundae = "the integrator cvode: pip install scikit-sundae (not on arm64 Linux)"
     distro = os.environ.get("ROS_DISTRO")
-    findings.append(
-        Finding("ROS 2", "distribution", distro, False, "none sourced: wheels are used")
-    )
-    findings.append(
+    return [
+        Finding("machine", "system", system, True, ""),
+        Finding("machine", "Python >= 3.11", new_enough, True, old),
         Finding(
-            "tests",
-            "Chromium",
-            find_chromium(),
-            False,
+            *("machine", "C++ compiler", compiler, False),
+            "install g++ (needed to build humans_msgs)",
+        ),
+        Finding("machine", "data files", data, True, "install the package again"),
+        *(
+            Finding("library", name, _version(name, pip), True, f"pip install {pip}")
+            for name, pip in LIBRARIES
+        ),
+        Finding(
+            "library", "sksundae", _version("sksundae", "scikit-sundae"), False, sundae
+        ),
+        *(
+            Finding("ROS 2", module, _version(module, package), False, ros_hint())
+            for module, package in _ROS
+        ),
+        Finding(
+            "ROS 2", "distribution", distro, False, "none sourced: wheels are used"
+        ),
+        Finding(
+            *("tests", "Chromium", find_chromium(), False),
             "install Debian's chromium for the browser test",
-        )
-    )
-    return findings
+        ),
+    ]
 
 
 def _version(module: str, package: str) -> str | None:

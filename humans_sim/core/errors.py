@@ -42,13 +42,7 @@ def cut_middle(text: str, length: int) -> str:
     return f"{text[:half]}...{text[-half:]}"
 
 
-MALFORMED_CONTENT = (
-    AttributeError,
-    KeyError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
+MALFORMED_CONTENT = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 """What content of a file raises that is used as if it were sound."""
 
 

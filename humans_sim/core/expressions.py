@@ -38,10 +38,6 @@ def evaluate(expression: str | float, names: Mapping[str, float]) -> float:
     """Value of an arithmetic expression of numbers, known names, + - * / ( ).
 
     Only these are understood: a model file can compute a length, never run code.
-
-    Raises:
-        ExpressionError: on anything else, an unknown name, a division by zero
-            or a value that is not finite.
     """
     if isinstance(expression, bool):
         raise ExpressionError(f"must be a number, not {expression}")
@@ -65,9 +61,6 @@ def parse_expression(text: str) -> ast.expr:
     """The syntax tree of an expression of bounded length; nobody changes it.
 
     Calibration evaluates a model's few hundred expressions for each of its lengths.
-
-    Raises:
-        ExpressionError: it is too long or no expression.
     """
     shown = shortened(text)
     if len(text) > LONGEST:

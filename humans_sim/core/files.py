@@ -63,17 +63,7 @@ ErrorOf = Callable[[str, Path], HumansError]
 def open_regular(
     path: Path | str, error: ErrorOf = FileError, limit: int = LARGEST_FILE
 ) -> BufferedReader:
-    """Open a regular file for reading.
-
-    Args:
-        path: the file.
-        error: makes the error to raise.
-        limit: largest size that is taken [bytes].
-
-    Raises:
-        HumansError: made by ``error``: there is no such file, it is no regular file,
-            it is too large, or it may not be read.
-    """
+    """Open a regular file of at most ``limit`` [bytes]; ``error`` makes the error."""
     path = Path(path)
     try:
         # Looked at before it is opened: opening alone makes some devices act.
@@ -102,11 +92,7 @@ def open_regular(
 def read_bytes(
     path: Path | str, error: ErrorOf = FileError, limit: int = LARGEST_FILE
 ) -> bytes:
-    """Content of a regular file of at most ``limit`` bytes.
-
-    Raises:
-        HumansError: made by ``error``: see :func:`open_regular`.
-    """
+    """Content of a regular file of at most ``limit`` bytes."""
     with open_regular(path, error, limit) as stream:
         try:
             # No more is set aside than there is.
@@ -127,12 +113,7 @@ def read_text(
     error: Callable[..., HumansError] = FileError,
     limit: int = LARGEST_TEXT,
 ) -> str:
-    """Content of a regular file as UTF-8 text; a mark at its start is dropped.
-
-    Raises:
-        HumansError: made by ``error``, with the line: see :func:`open_regular`, or the
-            file is no UTF-8 text.
-    """
+    """Content of a regular file as UTF-8 text; a mark at its start is dropped."""
     path = Path(path)
     data = read_bytes(path, error, limit)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -155,11 +136,7 @@ def read_text(
 
 
 def content_hash(path: Path | str) -> str:
-    """SHA-256 of a regular file, in hexadecimal digits.
-
-    Raises:
-        FileError: it cannot be read.
-    """
+    """SHA-256 of a regular file, in hexadecimal digits."""
     with open_regular(path) as stream:
         try:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -171,11 +148,7 @@ def content_hash(path: Path | str) -> str:
 def check_regular(
     path: Path | str, error: ErrorOf = FileError, limit: int = LARGEST_FILE
 ) -> None:
-    """Check a file that a library opens by its name.
-
-    Raises:
-        HumansError: made by ``error``: see :func:`open_regular`.
-    """
+    """Check a file that a library opens by its name."""
     open_regular(path, error, limit).close()
 
 
@@ -229,9 +202,6 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
 
     On any failure the old file stays and nothing else is left. What writers that were
     killed have left in the folder is removed.
-
-    Raises:
-        FileWriteError: the folder or the file cannot be written.
     """
     try:
         if "\0" in str(path):
@@ -270,11 +240,7 @@ def remove_unfinished() -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file; on any failure the old file stays and nothing else is left.
-
-    Raises:
-        FileWriteError: it cannot be written, or its text is no Unicode.
-    """
+    """Write a text file; on any failure the old file stays and nothing else is left."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as fault:
@@ -285,11 +251,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a text file line by line, as :func:`write_atomically` but never whole.
-
-    Raises:
-        FileWriteError: it cannot be written.
-    """
+    """Write a text file line by line, as :func:`write_atomically` but never whole."""
     with atomic_stream(path) as stream:
         rest = iter(lines)
         while many := list(islice(rest, _LINES)):
@@ -344,17 +306,7 @@ def _write_fault(fault: BaseException | None) -> OSError | None:
 def check_output_file(
     path: Path, suffixes: Sequence[str], replace: bool = True
 ) -> None:
-    """Refuse a file that cannot be written.
-
-    Args:
-        path: the file.
-        suffixes: allowed endings, in lower case with their dots.
-        replace: whether it may be there already.
-
-    Raises:
-        ParameterError: it ends otherwise, is there, is a folder or something else that
-            is no file, or its folder is not there or cannot be written.
-    """
+    """Refuse a file that cannot be written, or has none of the suffixes."""
     _check_name(path)
     if path.suffix.lower() not in suffixes:
         *others, last = suffixes
@@ -373,12 +325,7 @@ def check_output_file(
 
 
 def check_output_folder(path: Path) -> None:
-    """Refuse a folder of results that can neither be made nor written to.
-
-    Raises:
-        ParameterError: it is a file, or the folder above it is not there, or nothing
-            can be written there.
-    """
+    """Refuse a folder of results that can neither be made nor written to."""
     _check_name(path)
     if path.exists() and not path.is_dir():
         raise ParameterError(f"{path} is a file: results must go to a folder")
@@ -386,11 +333,7 @@ def check_output_folder(path: Path) -> None:
 
 
 def make_output_folder(path: Path) -> bool:
-    """Make a folder of results; whether it was not there.
-
-    Raises:
-        ParameterError: it cannot be made.
-    """
+    """Make a folder of results; whether it was not there."""
     check_output_folder(path)
     if path.is_dir():
         return False

@@ -51,12 +51,7 @@ def read_stub(path: Path) -> dict[str, tuple[str, str]]:
 def stub_names(
     module: str, file: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a module.
-
-    Args:
-        module: its ``__name__``.
-        file: its ``__file__``; the stub lies beside it.
-    """
+    """``__getattr__``, ``__dir__``, ``__all__`` of a module with a stub beside it."""
     places = read_stub(Path(file).with_suffix(".pyi"))
     public = sorted(places)
 

@@ -58,24 +58,12 @@ def read_npz(
     optional: Sequence[str] = (),
     lazy: bool = False,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read the header and arrays of numbers.
+    """Read the header and arrays of numbers: ``names``, and ``optional`` where there.
 
-    Args:
-        path: the file.
-        error: makes the error to raise.
-        what: the file should be, e.g. ``a run file``.
-        names: arrays that must be there.
-        optional: arrays that may be there; others are not looked at.
-        lazy: leave arrays that are not compressed on the disk: they are compared with
-            their check sums, and read again where they are used. Such arrays cannot be
-            written to. Nobody may change the file meanwhile; one that is exchanged for
-            another, as all writers of this package do, remains as it was.
-
-    Returns:
-        The header, and the arrays by name.
-
-    Raises:
-        HumansError: made by ``error``: the file is missing or damaged.
+    ``lazy`` leaves arrays that are not compressed on the disk: they are compared with
+    their check sums, and read again where they are used. Such arrays cannot be written
+    to. Nobody may change the file meanwhile; one that is exchanged for another, as all
+    writers of this package do, remains as it was.
     """
     with open_regular(path, error, LARGEST_ARCHIVE) as stream:
         try:
@@ -149,7 +137,9 @@ def _array(
         stored = member.compress_type == zipfile.ZIP_STORED
         if on_disk is not None and stored and dtype.isnative and held:
             _fill(stream, name, held, None)
-            place = _data_start(on_disk, member) + start
+            # Where a stored member lies; its place was read, and so compared, before.
+            names = struct.unpack_from("<HH", on_disk, member.header_offset + 26)
+            place = int(member.header_offset + 30 + sum(names)) + start
             return np.ndarray(shape, dtype, on_disk, place, order=order)
         flat = np.empty(math.prod(shape), dtype)
         _fill(stream, name, held, flat.view(np.uint8).data if held else None)
@@ -190,12 +180,6 @@ def _fill(stream: IO[bytes], name: str, held: int, target: memoryview | None) ->
         raise ValueError(f"'{name}' holds more than it says")
 
 
-def _data_start(on_disk: mmap.mmap, member: zipfile.ZipInfo) -> int:
-    """Where a stored member lies; its place was read, and so compared, before."""
-    names = struct.unpack_from("<HH", on_disk, member.header_offset + 26)
-    return int(member.header_offset + 30 + sum(names))
-
-
 def _shape(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")]
     if words[-1] == "":
@@ -219,13 +203,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class Member(NamedTuple):
-    """An array as it is written.
-
-    Attributes:
-        dtype: of its numbers.
-        shape: of the whole.
-        parts: its bytes in C order, piece by piece.
-    """
+    """An array as it is written; ``parts``: its bytes in C order, piece by piece."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -245,11 +223,7 @@ class Member(NamedTuple):
 def write_npz(
     path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> Path:
-    """Write arrays with a header, whole or not at all.
-
-    Raises:
-        FileWriteError: the file cannot be written, or nobody could read it.
-    """
+    """Write arrays with a header, whole or not at all."""
     return write_members(
         path, header, {name: Member.of(array) for name, array in arrays.items()}
     )
@@ -258,11 +232,7 @@ def write_npz(
 def write_members(
     path: Path, header: Mapping[str, Any], members: Mapping[str, Member]
 ) -> Path:
-    """Write an archive of a header and members, one after the other.
-
-    Raises:
-        FileWriteError: the file cannot be written, or nobody could read it.
-    """
+    """Write an archive of a header and members, one after the other."""
     text = np.array(json.dumps(dict(header)))
     held = sum(member.size for member in members.values())
     if text.nbytes > LARGEST_HEADER:
@@ -325,8 +295,6 @@ class RowSpool:
 
     Args:
         path: file that they will go to; they are kept in its folder.
-        dtype: of the numbers.
-        shape: of a row.
         newest: how many rows are kept, the newest; None for all.
     """
 
@@ -337,7 +305,6 @@ class RowSpool:
         shape: tuple[int, ...],
         newest: int | None = None,
     ) -> None:
-        """No rows yet."""
         self._path, self.dtype, self.shape, self._newest = path, dtype, shape, newest
         self._size = math.prod(shape) * dtype.itemsize
         self._count = 0
@@ -348,16 +315,11 @@ class RowSpool:
             raise FileWriteError(fault_reason(fault), path) from fault
 
     def __len__(self) -> int:
-        """Rows that are kept."""
         newest = self._count if self._newest is None else self._newest
         return min(self._count, newest)
 
     def write(self, rows: np.ndarray) -> None:
-        """Append rows.
-
-        Raises:
-            FileWriteError: they cannot be written.
-        """
+        """Append rows."""
         rows = np.ascontiguousarray(rows, self.dtype)
         if rows.shape[1:] != self.shape:
             raise ValueError(f"rows of {rows.shape[1:]}, not {self.shape}")
@@ -444,16 +406,7 @@ class NpyHeader(NamedTuple):
 
 
 def read_npy_header(stream: IO[bytes], axes: int, most: int) -> NpyHeader:
-    """Read the header of an array of numbers.
-
-    Args:
-        stream: at the beginning of the file.
-        axes: that the array must have.
-        most: numbers that it may have.
-
-    Raises:
-        ValueError: it is another array, or none.
-    """
+    """Read the header of an array of ``axes`` axes and at most ``most`` numbers."""
     version = np.lib.format.read_magic(stream)
     read = (
         np.lib.format.read_array_header_1_0

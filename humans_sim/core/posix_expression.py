@@ -24,17 +24,9 @@ _Matcher = Callable[[str, _Places], _Places]
 
 
 class PosixExpression:
-    """An extended regular expression.
-
-    Args:
-        text: the expression.
-
-    Raises:
-        ParameterError: it is malformed or too long; with the place.
-    """
+    """An extended regular expression, of bounded length."""
 
     def __init__(self, text: str) -> None:
-        """Parse it."""
         if len(text) > _LONGEST:
             raise ParameterError(f"an expression has at most {_LONGEST} letters")
         self._text, self._at, self._depth = text, 0, 0

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import osqp
 
+from humans_sim.core.dense_kernels import backward, forward
 from humans_sim.core.kernels import kernel
 
 OSQP_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
@@ -57,41 +58,22 @@ _CLOSE = 1e-11
 
 @kernel
 def minimise(hessian, gradient, matrix, low, high):
-    """Solve a program.
-
-    Args:
-        hessian: positive definite (n, n).
-        gradient: (n,).
-        matrix: of the conditions (m, n).
-        low: least values of the conditions, -inf where there is none (m,).
-        high: largest values, inf where there is none (m,).
-
-    Returns:
-        the answer (n,), and one of :data:`SOLVED`, :data:`INFEASIBLE`, :data:`STUCK`.
-    """
+    """Minimise x H x / 2 + g x with low <= A x <= high; x, and SOLVED or why not."""
     n, m = len(gradient), len(low)
     factor = np.linalg.cholesky(hessian)
-    y = _forward(factor, -gradient)
-    normals = np.empty((m, n))
+    y, normals = -gradient, np.empty((m, n))
+    forward(factor, y)
     for c in range(m):
-        normals[c] = _forward(factor, matrix[c])
+        normals[c] = matrix[c]
+        forward(factor, normals[c])
     answer = project(y, normals, low, high)
-    return _backward(factor, y), answer
+    backward(factor, y)
+    return y, answer
 
 
 @kernel
 def project(y, normals, low, high):
-    """The point of a polyhedron that is nearest to a given one.
-
-    Args:
-        y: the point; becomes the nearest one (n,).
-        normals: of the conditions (m, n).
-        low: least values of the conditions, -inf where there is none (m,).
-        high: largest values, inf where there is none (m,).
-
-    Returns:
-        one of :data:`SOLVED`, :data:`INFEASIBLE`, :data:`STUCK`.
-    """
+    """The nearest point of a polyhedron in place of y; SOLVED, INFEASIBLE or STUCK."""
     n, m = len(y), len(low)
     sizes = np.sqrt((normals**2).sum(axis=1)) + 1e-300
     # Active conditions: their number, sign and multiplier, orthogonal vectors and R.
@@ -192,26 +174,6 @@ def _added(normal, basis, upper, count):
     upper[count, count] = math.sqrt(size)
     basis[count] = rest / upper[count, count]
     return True
-
-
-@kernel
-def _forward(factor, right):
-    out = right.copy()
-    for i in range(len(out)):
-        for j in range(i):
-            out[i] -= factor[i, j] * out[j]
-        out[i] /= factor[i, i]
-    return out
-
-
-@kernel
-def _backward(factor, right):
-    out = right.copy()
-    for i in range(len(out) - 1, -1, -1):
-        for j in range(i + 1, len(out)):
-            out[i] -= factor[j, i] * out[j]
-        out[i] /= factor[i, i]
-    return out
 
 
 @kernel

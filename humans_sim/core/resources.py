@@ -43,11 +43,7 @@ def resource_names(folder: str, start: str = "", suffix: str = ".yaml") -> list[
 
 
 def named_file(folder: str, name: str, what: str) -> Path:
-    """A YAML file of the package by its name, or one's own by its path.
-
-    Raises:
-        ParameterError: the package has no such file.
-    """
+    """A YAML file of the package by its name, or one's own by its path."""
     path = Path(name)
     if path.suffix == ".yaml":
         return path

@@ -62,13 +62,6 @@ def may_dip(gap, rate, end_gap, end_rate, duration):
 
     By the cubics through both ends, with room for their errors. A gap that is just
     opening is zero at its start.
-
-    Args:
-        gap: at the start (n,).
-        rate: of the gaps there (n,).
-        end_gap: at the end (n,).
-        end_rate: of the gaps there (n,).
-        duration: of the step [s].
     """
     dips = np.zeros(gap.shape[0], np.bool_)
     for c in range(gap.shape[0]):

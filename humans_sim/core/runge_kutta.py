@@ -27,9 +27,6 @@ class Tableau(NamedTuple):
     """Coefficients of an explicit Runge-Kutta method.
 
     Attributes:
-        nodes: of the stages.
-        stages: coefficients of each stage.
-        weights: of the stages in the step.
         errors: of the stages in the estimate of the error; empty: there is none.
     """
 
@@ -83,19 +80,7 @@ def runge_kutta_step(
     h: float,
     slope: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The state after one step, and its error.
-
-    Args:
-        tableau: the method.
-        rates: of time and state.
-        t: at the start [s].
-        q: the state there (m,).
-        h: size of the step [s].
-        slope: rates at the start, where they are known.
-
-    Returns:
-        the state (m,), and its error (m,), zero where the tableau has none.
-    """
+    """The state after one step (m,), and its error, zero where the tableau has none."""
     k = [rates(t, q) if slope is None else slope]
     for node, row in zip(tableau.nodes[1:], tableau.stages[1:], strict=True):
         k.append(rates(t + node * h, q + h * (np.array(row) @ np.array(k))))
@@ -133,15 +118,7 @@ def stage_state(stage, y, stages, step):
 
 @kernel
 def step_error(y, end, stages, step, tolerances):
-    """Estimated error relative to the tolerances.
-
-    Args:
-        y: state at the start (n,).
-        end: state at the end (n,).
-        stages: rates at the stages (STAGES + 1 at least, n).
-        step: its size [s].
-        tolerances: rtol, and atol of each state (n,).
-    """
+    """Estimated error relative to the tolerances (rtol, and atol of each state)."""
     rtol, atol = tolerances
     n = y.shape[0]
     fifth, third = 0.0, 0.0
@@ -160,13 +137,7 @@ def step_error(y, end, stages, step, tolerances):
 
 @kernel
 def next_size(step, error, rejected):
-    """Size of the next step, or of the next attempt at this one [s].
-
-    Args:
-        step: size of this attempt [s].
-        error: estimated, relative to the tolerances; it is accepted below one.
-        rejected: whether an attempt at this step was rejected before.
-    """
+    """Size of the next step, or of the next attempt at this one [s]."""
     if not np.isfinite(error):
         return _LEAST * step
     factor = _MOST if error == 0.0 else _SAFETY * error**_EXPONENT
@@ -196,13 +167,7 @@ def interpolant(y, end, stages, step):
 
 @kernel
 def inside(share, y, coefficients):
-    """The state inside a step.
-
-    Args:
-        share: of the step, from 0 to 1.
-        y: state at its start (n,).
-        coefficients: by :func:`interpolant`.
-    """
+    """The state at a share of a step, with coefficients by :func:`interpolant`."""
     state = np.zeros(y.shape[0])
     for i in range(y.shape[0]):
         value = 0.0

@@ -61,17 +61,9 @@ def net_of(
     spacing: float,
     magnifier: Magnifier | None = None,
 ) -> trimesh.Trimesh:
-    """The closed, even mesh where a distance is zero.
+    """The closed, even mesh where a distance is zero, on a grid of a spacing [m].
 
-    Args:
-        distance: to the surface.
-        bounds: lower and upper corner of a box around it, in the grid's space (2, 3).
-        spacing: of the grid [m].
-        magnifier: of parts of the grid; none unless given.
-
-    Raises:
-        ParameterError: the surface leaves the box, is not in it, or has details that
-            the grid is too coarse for.
+    ``bounds``: lower and upper corner of a box around it, in the grid's space (2, 3).
     """
     low, high = _box(bounds, spacing)
     sides = np.ceil((high - low) / (_COARSE * spacing))
@@ -96,22 +88,16 @@ def net_of(
         turned = across[1] < across[0]
         corners[turned] = np.roll(corners[turned], -1, axis=1)
     faces = _triangles(quadrangles)
-    return _closed(_relaxed(distance, places, faces, sizes), faces)
+    for _ in range(_RELAXATIONS):  # to the middle of their neighbours
+        middle = 0.5 * (places + neighbour_means(faces, places))
+        places = _onto_surface(distance, middle, sizes, 1)
+    return _closed(_onto_surface(distance, places, sizes, 1), faces)
 
 
 def mesh_of_distance(
     distance: Distance, bounds: np.ndarray, spacing: float
 ) -> trimesh.Trimesh:
-    """The closed mesh where a function is zero, its vertices on the surface.
-
-    Args:
-        distance: the function.
-        bounds: lower and upper corner of a box around the surface (2, 3) [m].
-        spacing: edge of the grid's cells [m].
-
-    Raises:
-        ParameterError: as of :func:`net_of`.
-    """
+    """The closed mesh where a function is zero, its vertices on the surface."""
     low, high = _box(bounds, spacing)
     GRID_POINTS.check("a surface", *np.ceil((high - low) / spacing + 2))
     ends = zip(low, high, strict=True)
@@ -125,14 +111,7 @@ def mesh_of_distance(
 
 
 def check_enclosed(inside: np.ndarray) -> None:
-    """Refuse a surface that is not in its grid, or not all of it.
-
-    Args:
-        inside: whether points of the grid are inside (a, b, c).
-
-    Raises:
-        ParameterError: no point is inside, or one on the border is.
-    """
+    """Refuse a surface that is not in its grid (a, b, c), or not all of it."""
     if not inside.any():
         raise ParameterError("nothing is inside the surface in the box")
     border = inside.copy()
@@ -142,14 +121,7 @@ def check_enclosed(inside: np.ndarray) -> None:
 
 
 def passed_cells(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells that the surface passes (n, 3), and their numbers on the grid.
-
-    Args:
-        inside: whether points of the grid are inside (a, b, c).
-
-    Returns:
-        the cells, and numbers (a - 1, b - 1, c - 1), -1 where it does not pass.
-    """
+    """Cells (n, 3) that the surface passes, and their numbers on the grid, else -1."""
     size = tuple(n - 1 for n in inside.shape)
     counts = np.zeros(size, dtype=np.int8)
     for i, j, k in CORNERS:
@@ -161,15 +133,7 @@ def passed_cells(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def crossed_quadrangles(inside: np.ndarray, number: np.ndarray) -> list[np.ndarray]:
-    """Cells around the crossed edges along each axis, counter-clockwise from outside.
-
-    Args:
-        inside: whether points of the grid are inside.
-        number: of the cells, as :func:`passed_cells` has them.
-
-    Returns:
-        numbers of four cells for each edge (n, 4), by axis.
-    """
+    """Four cells around each crossed edge (n, 4), by axis, counter-clockwise."""
     quadrangles = []
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
@@ -231,14 +195,7 @@ def _closed(places: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
 def _onto_surface(
     distance: Distance, places: np.ndarray, sizes: np.ndarray, rounds: int = 3
 ) -> np.ndarray:
-    """Points drawn along the gradient onto the surface (n, 3) [m].
-
-    Args:
-        distance: to the surface.
-        places: points near it (n, 3) [m].
-        sizes: how far each may go (n,) [m].
-        rounds: Newton steps.
-    """
+    """Points drawn along the gradient onto the surface (n, 3), ``sizes`` far [m]."""
     start, h = places, 1e-2 * float(sizes.min())
     for _ in range(rounds):
         value = distance(places)
@@ -332,16 +289,6 @@ def _vertices(values: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.nd
     points = ends[0] + share[..., None] * (ends[1] - ends[0])
     mean = np.sum(points * crossed[..., None], axis=1) / crossed.sum(1)[:, None]
     return cells + mean, number
-
-
-def _relaxed(
-    distance: Distance, places: np.ndarray, faces: np.ndarray, sizes: np.ndarray
-) -> np.ndarray:
-    """Vertices moved to the middle of their neighbours, along the surface."""
-    for _ in range(_RELAXATIONS):
-        middle = 0.5 * (places + neighbour_means(faces, places))
-        places = _onto_surface(distance, middle, sizes, 1)
-    return _onto_surface(distance, places, sizes, 1)
 
 
 def _slid_onto_surface(

@@ -76,11 +76,7 @@ class YamlValue:
         return YamlValue(node, self._path, f"{self._key}.{key}" if self._key else key)
 
     def with_value(self, key: str, text: str) -> YamlValue:
-        """The same with a word or a number at a dotted key; what is missing is made.
-
-        Raises:
-            ModelFileError: something on the way is neither a mapping nor a list.
-        """
+        """The same with a word or a number at a dotted key; what is missing is made."""
         return YamlValue(self._changed(key.split("."), text), self._path, self._key)
 
     def _changed(self, keys: list[str], text: str) -> yaml.Node:
@@ -145,7 +141,6 @@ class YamlValue:
         return [self._child(n, str(i)) for i, n in enumerate(self._node.value)]
 
     def __iter__(self) -> Iterator[YamlValue]:
-        """Iterate over the items of a list."""
         return iter(self.items())
 
     def plain(self) -> Any:
@@ -239,12 +234,7 @@ def located_errors(value: YamlValue) -> Iterator[None]:
 
 
 def read_yaml(path: Path | str) -> YamlValue:
-    """Read a YAML file.
-
-    Raises:
-        ModelFileError: the file is missing, unreadable, empty or not YAML, or beyond
-            the limits of :func:`parse_yaml`.
-    """
+    """Read a YAML file, within the limits of :func:`parse_yaml`."""
     return parse_yaml(read_text(path, ModelFileError, LARGEST), path)
 
 

@@ -3,11 +3,7 @@
 
 from humans_sim.core.errors import RunFileError
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.controller import (
-    CommandWithNextCall,
-    Controller,
-    ControlState,
-)
+from humans_sim.dynamics.controller import CommandWithNextCall, Controller, ControlState
 from humans_sim.dynamics.problems import GeneralSystem
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.simulation import Simulation, SimulationError

@@ -63,20 +63,6 @@ NO_DRIVES = held_forces(np.zeros(0))
 """Nothing drives."""
 
 
-class SetPoints(NamedTuple):
-    """Set points that move at constant speeds.
-
-    Attributes:
-        elapsed: time since they began to [s].
-        origin: where they were then (njoints,) [rad].
-        rate: (njoints,) [rad/s].
-    """
-
-    elapsed: float
-    origin: np.ndarray
-    rate: np.ndarray
-
-
 @kernel
 def pull(point, rate, angle, turning, parameters):
     """Torque that a motor wants, and what of it its torque-speed line gives."""
@@ -95,14 +81,7 @@ def pull(point, rate, angle, turning, parameters):
 
 @kernel
 def drive_torques(path, q, v, parameters):
-    """Force of drives on the velocities (nv,).
-
-    Args:
-        path: fields of :class:`SetPoints`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-        parameters: of the drives, as in a :class:`DriveTable` (njoints, 8).
-    """
+    """Force of drives (nv,) on a ``path``: time since its origin [s], origin, rate."""
     elapsed, origin, rate = path
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
@@ -117,15 +96,7 @@ def drive_torques(path, q, v, parameters):
 
 @kernel
 def table_torques(drives, locked, t, q, v):
-    """Force of a table of drives (nv,); what a lock supports is left out.
-
-    Args:
-        drives: fields of a :class:`DriveTable`, as a plain tuple.
-        locked: velocities that are locked.
-        t: time [s].
-        q: configuration.
-        v: velocity.
-    """
+    """Force of a :class:`DriveTable` (nv,); what a lock supports is left out."""
     start, origin, rate, parameters, held = drives
     force = drive_torques((t - start, origin, rate), q, v, parameters)
     for j in range(held.shape[0]):
@@ -139,8 +110,6 @@ class Actuation:
     """An actuation without force and state; a parent for others.
 
     Attributes:
-        nz: number of states.
-        z_names: their names.
         armature: inertia that the actuation adds to the coordinates (nv,), or None.
         frictional_joints: joints whose friction is part of the actuation's torques:
             what the model says of their friction then does not act besides.
@@ -172,11 +141,7 @@ class Actuation:
         return np.zeros(len(v)), z
 
     def drives(self) -> DriveTable | None:
-        """The forces of :meth:`dynamics` until the next event, as kernels take them.
-
-        None where they are no table: then :meth:`dynamics` is called at every stage of
-        a step.
-        """
+        """Forces of :meth:`dynamics` until the next event; None: they are no table."""
         return NO_DRIVES if type(self).dynamics is Actuation.dynamics else None
 
     def detect(
@@ -192,10 +157,7 @@ class Actuation:
     def handle(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
-        """Handle events: those of ``detect`` that fired, and the time that came.
-
-        Returns the new z and what to record.
-        """
+        """Handle signals and times that came; the new z, and what to record."""
         return z, ()
 
     def reset(
@@ -220,3 +182,60 @@ class Actuation:
 
 
 _NONE = np.zeros(0)
+
+
+class PartActuation(Actuation):
+    """An actuation that sees the first coordinates of a system alone.
+
+    Args:
+        inner: the actuation.
+        nq: how many positions it sees.
+        nv: how many velocities.
+        rest: velocities on which it has no force.
+    """
+
+    def __init__(self, inner: Actuation, nq: int, nv: int, rest: int) -> None:
+        self._inner, self._nq, self._nv = inner, nq, nv
+        self.nz, self.z_names = inner.nz, inner.z_names
+        self._rest = np.zeros(rest)
+
+    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Start the actuation."""
+        return self._inner.initialise(t, q[: self._nq], v[: self._nv])
+
+    def command(self, t: float, command: Any) -> None:
+        """Hand a command on."""
+        self._inner.command(t, command)
+
+    def expect_commands_every(self, period: float) -> None:
+        """Hand it on."""
+        self._inner.expect_commands_every(period)
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Its forces; none act on the rest."""
+        force, rates = self._inner.dynamics(t, q[: self._nq], v[: self._nv], z)
+        return np.concatenate([force, self._rest]), rates
+
+    def detect(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Its signals."""
+        return self._inner.detect(t, q[: self._nq], v[: self._nv], z)
+
+    def next_time(self, t: float) -> float:
+        """Its next event [s]."""
+        return self._inner.next_time(t)
+
+    def handle(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Event]]:
+        """Let it handle its events."""
+        return self._inner.handle(t, q[: self._nq], v[: self._nv], z, fired)
+
+    def reset(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Let it adapt to a jump of the mechanics."""
+        return self._inner.reset(t, q[: self._nq], v[: self._nv], z)

@@ -38,25 +38,14 @@ class SurfaceReaction(Protocol):
     def update(
         self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray
     ) -> None:
-        """Make a sample.
-
-        Args:
-            t: its time [s].
-            q: configuration then.
-            v: velocity then.
-            applied: all that acts but this (nv,) [N m, N].
-        """
+        """Make a sample; ``applied``: all that acts but this (nv,) [N m, N]."""
 
     def complete(self, sample: Sample) -> Sample:
         """A sample of the system with the contacts and the energy of the surface."""
 
 
 def reaction_of(system: Any) -> SurfaceReaction | None:
-    """The reaction of the surface in a system's scene; None where there is none.
-
-    Raises:
-        ParameterError: the scene of anything but a biped alone has one.
-    """
+    """The reaction of the surface in a system's scene; None where there is none."""
     surface = getattr(getattr(system, "ground", None), "surface", None)
     if surface is None:
         return None
@@ -83,25 +72,17 @@ class Loads(NamedTuple):
 class AppliedLoads:
     """The actuation of a system together with pushes from outside.
 
-    Args:
-        system: what they act on.
-        actuation: its states are those of :class:`~humans_sim.dynamics.system.State`.
-
     Attributes:
         reaction: of a surface that gives way; None where there is none.
     """
 
     def __init__(self, system: System, actuation: Actuation) -> None:
-        """No push yet."""
         self._system, self.actuation = system, actuation
         self.pushes = Pushes(system)
         self.reaction = reaction_of(system)
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Loads:
-        """The loads at a state.
-
-        What acts along a locked velocity is supported by the lock.
-        """
+        """The loads at a state; a lock supports what acts along a locked velocity."""
         torques, rates = self.actuation.dynamics(t, q, v, z)
         locked = self._system.locked
         if locked.size:
@@ -127,12 +108,7 @@ class AppliedLoads:
         return self.actuation.detect(state.t, state.q, state.v, state.z)
 
     def handle_events(self, state: State, fired: np.ndarray | None = None) -> None:
-        """Let the actuation handle its events.
-
-        Args:
-            state: its z and events change.
-            fired: which of its signals fired; none where only a time has come.
-        """
+        """Let the actuation handle its events; none fired: only a time has come."""
         if fired is None:
             fired = np.zeros(len(self.signals(state)), dtype=bool)
         state.z, happened = self.actuation.handle(

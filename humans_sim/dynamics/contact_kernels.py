@@ -2,7 +2,8 @@
 """Compiled geometry of contacts: gaps, their rates, Jacobians and drifts.
 
 These kernels are called at every step, so the named tuples that they work on come in as
-plain ones (docs/architecture.md, "Arguments of kernels").
+plain ones (docs/architecture.md, "Arguments of kernels"): ``geometry`` has the fields
+of a :class:`ContactGeometry`, of a :class:`MovingGeometry` where rows are computed.
 """
 
 from __future__ import annotations
@@ -150,12 +151,7 @@ def _climb(solids, poses, motions, local, pair):
 
 @kernel
 def point_gaps(geometry, q):
-    """Gaps of points with solids, then of joints with their limits.
-
-    Args:
-        geometry: fields of a :class:`ContactGeometry`.
-        q: configuration.
-    """
+    """Gaps of points with solids, then of joints with their limits."""
     local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
@@ -179,12 +175,7 @@ def point_gaps(geometry, q):
 
 @kernel
 def point_features(geometry, which):
-    """Features of the solids that contacts of points are with, as numbers (k,).
-
-    Args:
-        geometry: fields of a :class:`ContactGeometry`.
-        which: their indices (k,).
-    """
+    """Features of the solids that contacts of points are with, as numbers (k,)."""
     local, row, poses, _, solids, meshes = geometry[:6]
     count = solids.shape[0]
     features = np.empty(which.shape[0], np.int64)
@@ -198,14 +189,7 @@ def point_features(geometry, which):
 
 @kernel
 def point_gap_rates(geometry, motions, q, v):
-    """The same gaps, and their rates.
-
-    Args:
-        geometry: fields of a :class:`ContactGeometry`.
-        motions: of a :class:`MovingGeometry`.
-        q: configuration.
-        v: velocity.
-    """
+    """The same gaps, and their rates."""
     near = np.ones((geometry[2].shape[0], geometry[4].shape[0]), np.bool_)
     return _near_gap_rates(geometry, motions, q, v, near)
 
@@ -216,9 +200,6 @@ def link_gaps(geometry):
 
     Distances change no faster than places do: what a ball round all points of a link
     cannot reach, none of them can.
-
-    Args:
-        geometry: fields of a :class:`ContactGeometry`.
     """
     poses, solids, meshes, centre, reach = (
         geometry[2],
@@ -247,12 +228,7 @@ def link_gaps(geometry):
 
 @kernel
 def link_speeds(geometry, motions):
-    """Upper bounds of the speeds of the points of each link (m,) [m/s].
-
-    Args:
-        geometry: fields of a :class:`ContactGeometry`.
-        motions: of a :class:`MovingGeometry`.
-    """
+    """Upper bounds of the speeds of the points of each link (m,) [m/s]."""
     centre, reach = geometry[9], geometry[10]
     speeds = np.empty(reach.shape[0])
     for k in range(reach.shape[0]):
@@ -263,17 +239,6 @@ def link_speeds(geometry, motions):
             out += centre[k, i] ** 2
         speeds[k] = np.sqrt(slide) + np.sqrt(spin) * (np.sqrt(out) + reach[k])
     return speeds
-
-
-@kernel
-def _near_links(geometry, motions, time):
-    """Links and solids that may meet within a time (m, s)."""
-    gaps, speeds = link_gaps(geometry), link_speeds(geometry, motions)
-    near = np.empty(gaps.shape, np.bool_)
-    for k in range(gaps.shape[0]):
-        for s in range(gaps.shape[1]):
-            near[k, s] = not gaps[k, s] > time * max(speeds[k], SLOW)
-    return near
 
 
 @kernel
@@ -316,14 +281,7 @@ def _near_gap_rates(geometry, motions, q, v, near):
 
 @kernel
 def contact_rows(which, joint_jacobian, geometry, q):
-    """Gap, Jacobian and drift of some contacts, in their own frames.
-
-    Args:
-        which: their indices (k,).
-        joint_jacobian: of all joints, in the world (6, nv).
-        geometry: fields of a :class:`MovingGeometry`.
-        q: configuration.
-    """
+    """Gap, Jacobian and drift of some contacts (k,), in their own frames."""
     still, motions, support, gravity = geometry
     local, row, poses, radius, solids, meshes = still[:6]
     limit_joint, limit_sign, limit_value = still[6:9]
@@ -402,14 +360,7 @@ def contact_rows(which, joint_jacobian, geometry, q):
 
 @kernel
 def closing_contacts(time, closed, gap, rate):
-    """Contacts that are closed or close within a time (indices).
-
-    Args:
-        time: [s].
-        closed: modes of all contacts, OPEN where they are not (nc,).
-        gap: of all contacts (nc,).
-        rate: of their gaps (nc,).
-    """
+    """Contacts that are closed (not OPEN) or close within a time [s] (indices)."""
     which = np.empty(gap.shape[0], np.int64)
     count = 0
     for c in range(gap.shape[0]):
@@ -422,20 +373,13 @@ def closing_contacts(time, closed, gap, rate):
 
 @kernel
 def closing_rows(time, closed, joint_jacobian, geometry, q, v):
-    """Contacts that are closed or close within a time, then what they give.
-
-    Args:
-        time: [s].
-        closed: modes of all contacts, OPEN where they are not (nc,).
-        joint_jacobian: of all joints, in the world (6, nv).
-        geometry: fields of a :class:`MovingGeometry`.
-        q: configuration.
-        v: velocity.
-
-    Returns:
-        their indices (k,), gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3).
-    """
-    near = _near_links(geometry[0], geometry[1], time)
+    """Indices, gaps, Jacobians, drifts of contacts closed or closing in a time."""
+    # Links and solids that may meet within the time.
+    bound, speeds = link_gaps(geometry[0]), link_speeds(geometry[0], geometry[1])
+    near = np.empty(bound.shape, np.bool_)
+    for k in range(bound.shape[0]):
+        for s in range(bound.shape[1]):
+            near[k, s] = not bound[k, s] > time * max(speeds[k], SLOW)
     gap, rate = _near_gap_rates(geometry[0], geometry[1], q, v, near)
     which = closing_contacts(time, closed, gap, rate)
     gap, rows, drift = contact_rows(which, joint_jacobian, geometry, q)

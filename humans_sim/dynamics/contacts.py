@@ -62,11 +62,7 @@ class Contacts:
         return replace(self, points=points, radii=radii, whole_body=whole_body)
 
     def of_model(self, model: Model) -> tuple[Model, Contacts, BodyFeatures | None]:
-        """The model with its feet, its points and radii, and what else of it touches.
-
-        Args:
-            model: as it is loaded.
-        """
+        """The model with its feet, points and radii, and what else of it touches."""
         points, radii = self.points, self.radii
         if self.geometry != POINTS:
             feet = feet_of(model, self.geometry, points)

@@ -37,9 +37,6 @@ class ControlState:
             does not know it.
 
     Attributes:
-        q: configuration (nq,).
-        v: velocity (nv,).
-        z: states of the actuation (nz,).
         sensors: the newest reading of each sensor, by its name; None before the first
             one is known. Empty where the simulation has no sensors.
     """
@@ -60,10 +57,7 @@ class ControlState:
 
     @property
     def acceleration(self) -> np.ndarray | None:
-        """Rates of v (nv,), from the left where they jump; computed at each call.
-
-        None with time stepping, which knows forces only as means over its steps.
-        """
+        """Rates of v (nv,), from the left at jumps; None with time stepping."""
         return None if self._acceleration is None else self._acceleration()
 
     @property
@@ -72,9 +66,6 @@ class ControlState:
 
         It is computed at each call: in the event-driven method it costs an evaluation
         of the equations of motion. At the start of a run no contact has a force yet.
-
-        Raises:
-            ParameterError: the state does not come from a simulation of this system.
         """
         if self._sample is None:
             raise ParameterError(
@@ -119,9 +110,6 @@ class Controller(ABC):
 
         Of ``ground``, ``method``, ``time_step``, ``integrator`` and ``contacts``; none
         unless a child says otherwise.
-
-        Args:
-            model: the biped that is simulated.
         """
         return {}
 
@@ -147,11 +135,7 @@ class Controller(ABC):
 
 
 def check_control_period(period: float) -> float:
-    """A time between two calls of a controller [s], refused where it is none.
-
-    Raises:
-        ParameterError: it is not above zero, or not finite.
-    """
+    """A time between two calls of a controller [s], refused where it is none."""
     if not (math.isfinite(period) and period > 0):
         raise ParameterError(f"the control period must be above zero, not {period}")
     return period
@@ -160,16 +144,11 @@ def check_control_period(period: float) -> float:
 class ControlClock:
     """Calls a controller every period, or when it asked for it.
 
-    Args:
-        controller: what is called.
-        period: time between calls [s].
-
     Attributes:
         next_call: time of the next call [s]; infinite before :meth:`start`.
     """
 
     def __init__(self, controller: ControlFunction, period: float) -> None:
-        """Nothing is due yet."""
         self._controller, self._period = controller, check_control_period(period)
         self._start, self._calls = 0.0, 0
         self.next_call = math.inf

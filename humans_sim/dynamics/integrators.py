@@ -26,7 +26,6 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.integrate import Radau
 
 from humans_sim.core import runge_kutta
 from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
@@ -50,9 +49,6 @@ class InitialValueProblem(NamedTuple):
 
     Attributes:
         rhs: the right-hand side, of time and state.
-        t: where to start [s].
-        y: the state there.
-        rtol: relative tolerance.
         atol: absolute tolerance of each state.
         first_step: size of the first step [s]; None leaves it to the integrator.
         derivatives: of the right-hand side by the state and by time, for implicit
@@ -74,19 +70,9 @@ class InitialValueProblem(NamedTuple):
 
 
 class Dop853:
-    """One step at a time, with the method's own polynomial between its ends.
-
-    Args:
-        problem: what to solve.
-
-    Attributes:
-        t: where the last step ended [s].
-        y: the state there.
-        step_size: size that the next step would have [s].
-    """
+    """``dop853``: the method's own polynomial lies between the ends of a step."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         self._rates, self.t, self.y = problem.rhs, problem.t, problem.y
         self._tolerances = problem.rtol, np.asarray(problem.atol, dtype=float)
         self._whole_step = problem.whole_step
@@ -194,19 +180,9 @@ _FIRST_STEP = 1e-3
 
 
 class Rosenbrock:
-    """One step at a time, with a cubic between its ends.
-
-    Args:
-        problem: with the stiff part of the derivatives, at least.
-
-    Attributes:
-        t: where the last step ended [s].
-        y: the state there.
-        step_size: size that the next step would have [s].
-    """
+    """``rosenbrock``: needs the stiff part of the derivatives; a cubic inside steps."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         rates, t, y, self._rtol, self._atol, first_step, derivatives = problem[:7]
         if derivatives is None:
             raise ParameterError("a Rosenbrock method needs derivatives")
@@ -287,13 +263,7 @@ _DIFFERENCE = 1e-9
 
 
 def differences(rhs: Rhs, positions: int = 0) -> Derivatives:
-    """Derivatives of a right-hand side by differences; none by time.
-
-    Args:
-        rhs: of time and state.
-        positions: number of leading states whose derivatives are left out: what is
-            stiff depends on velocities.
-    """
+    """Derivatives by differences; none by time or of the leading ``positions``."""
 
     def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         columns = np.zeros((len(y), len(y)))
@@ -349,7 +319,8 @@ class ImplicitRadau:
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
+        from scipy.integrate import Radau  # loads much: here where it is wanted
+
         rhs, t, y, rtol, atol, first_step, derivatives = problem[:7]
         known = derivatives or differences(rhs)
         # The bound is set anew at each step; infinity lets the first step be chosen.
@@ -398,10 +369,7 @@ class ImplicitRadau:
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
 
     def adjust(self) -> None:
-        """Evaluate it anew: the next step begins with the rates of the last one.
-
-        With old ones, the error of each step would be of first order in its size.
-        """
+        """Evaluate it anew, for the reason of :meth:`Dop853.adjust`."""
         self.refresh()
 
 
@@ -409,7 +377,6 @@ class Cvode:
     """SUNDIALS CVODE through scikit-sundae: BDF with a dense Newton iteration."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
         rhs, t, y, rtol, atol, first_step, *_ = problem
         try:
             from sksundae.cvode import CVODE

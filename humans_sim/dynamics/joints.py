@@ -40,15 +40,7 @@ ALL, BASE = "*", "base"
 
 
 def locked_velocities(model: Model, locked: Sequence[str]) -> np.ndarray:
-    """Velocities that stay zero (indices).
-
-    Args:
-        model: the model.
-        locked: names of joints; ``"*"`` for all, ``"base"`` for the base.
-
-    Raises:
-        ParameterError: the model has no such joint.
-    """
+    """Velocities (indices) that stay zero: joints, ``"*"`` for all, or ``"base"``."""
     names, requested = model.joint_names, set(locked)
     base = range(6) if BASE in requested else ()
     if ALL in requested:
@@ -63,16 +55,7 @@ def locked_velocities(model: Model, locked: Sequence[str]) -> np.ndarray:
 def joint_limits(
     model: Model, limits: bool | Mapping[str, tuple[float, float]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits of all joints; infinite where there are none.
-
-    Args:
-        model: the model.
-        limits: whether joints stop at their limits; or other limits for some, by name:
-            (lower, upper) [rad].
-
-    Raises:
-        ParameterError: the model has no such joint, or no angle is between its limits.
-    """
+    """Lower and upper limits of all joints [rad]; infinite where there are none."""
     names = model.joint_names
     if limits is False:
         return np.full(len(names), -np.inf), np.full(len(names), np.inf)
@@ -113,18 +96,7 @@ class JointDissipation:
         damping: Given = True,
         friction: Given = True,
     ) -> JointDissipation:
-        """The dissipation in the joints of a model.
-
-        Args:
-            model: the model.
-            actuation: what drives it.
-            damping: whether the model's damping acts; or other values for some joints,
-                by name [N m s/rad].
-            friction: the same for dry friction [N m].
-
-        Raises:
-            ParameterError: a joint is not known, or a value is negative.
-        """
+        """The dissipation in the joints of a model; values as of ``Contacts``."""
         driven = () if actuation is None else actuation.frictional_joints
         names = model.joint_names
         replaced = np.isin(names, driven)
@@ -159,11 +131,7 @@ class JointDissipation:
 
 
 def dissipation_text(record: Mapping[str, Any]) -> str:
-    """One line for people on what acts; empty where there is nothing to say.
-
-    Args:
-        record: by :meth:`JointDissipation.record`, or the ``info`` of a run.
-    """
+    """One line for people on what acts; empty where there is nothing to say."""
     parts = []
     for word, key, unit in (
         ("damping", "joint_damping", "N m s/rad"),
@@ -211,7 +179,6 @@ class BoundedRows:
     def __init__(
         self, friction: np.ndarray, torsional: np.ndarray, rolling: np.ndarray
     ) -> None:
-        """Note what there is."""
         self.joints = np.flatnonzero(friction)
         self._bounds = friction[self.joints]
         self._torsional, self._rolling = torsional, rolling
@@ -224,16 +191,7 @@ class BoundedRows:
         return self.turns or bool(self.joints.size)
 
     def groups(self, which: np.ndarray, spin: np.ndarray) -> BoundedGroups | None:
-        """The groups of a step with some of the contacts.
-
-        Args:
-            which: contacts of the step (k,).
-            spin: rows of the angular velocity of what touches, in the frame of each
-                contact: about its normal and its tangents (k, 3, nv).
-
-        Returns:
-            them, or None where there is none now.
-        """
+        """The groups of a step; ``spin``: angular velocity in contacts (k, 3, nv)."""
         count = [1] * len(self.joints)
         bound, length = self._bounds.tolist(), [0.0] * len(self.joints)
         contact = [-1] * len(self.joints)

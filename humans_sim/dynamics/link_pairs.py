@@ -67,16 +67,7 @@ class LinkPairs:
 def own_links(
     model: Model, given: bool | Mapping[str, Any] | None, method: str
 ) -> SelfCollision:
-    """Which links of a model touch each other in a simulation.
-
-    Args:
-        model: has its own.
-        given: what the user says; None: as the method takes it.
-        method: of the simulation.
-
-    Raises:
-        ParameterError: the method does not take it.
-    """
+    """Which links of a model touch each other; None: as the method takes it."""
     if method == TIME_STEPPING:
         own = model.parts.self_collision
         return own if given is None else own.with_changes(given)
@@ -90,15 +81,7 @@ def own_links(
 
 @lru_cache(maxsize=16)
 def link_pairs(model: Model, chosen: SelfCollision) -> LinkPairs:
-    """The pairs of links of a model that may touch.
-
-    Args:
-        model: the model.
-        chosen: what it, or the user, says of them.
-
-    Raises:
-        ParameterError: a pair names a link that is not there, or has no solid.
-    """
+    """The pairs of links of a model that may touch."""
     shapes = collision_shapes(model)
     links = list(dict.fromkeys(shape.link for shape in shapes))
     of_link = {
@@ -164,12 +147,7 @@ def _geometry(model: Model) -> tuple[pin.GeometryModel, CoreTable]:
 def _core_with_solid(
     vertices: bytes, radius: float
 ) -> tuple[ConvexCore, coal.CollisionGeometry, pin.SE3]:
-    """The core of a shape, then :func:`_solid`: hulls are made once for equal shapes.
-
-    Args:
-        vertices: bytes of the vertices (n, 3) [m].
-        radius: of the shape's skin [m].
-    """
+    """The core of a shape, and its solid: hulls are made once for equal shapes."""
     core = ConvexCore.of(np.frombuffer(vertices).reshape(-1, 3), radius)
     return core, *_solid(core)
 
@@ -276,9 +254,7 @@ def _neighbours(
 
 
 def _reach(
-    tree: pin.Model,
-    shapes: tuple[CollisionShape, ...],
-    pairs: list[tuple[int, int]],
+    tree: pin.Model, shapes: tuple[CollisionShape, ...], pairs: list[tuple[int, int]]
 ) -> np.ndarray:
     """How far each joint moves one link of a pair against the other, at most."""
     extent: dict[int, float] = {}

@@ -61,14 +61,7 @@ def contact_table(
     limits: Sequence[str],
     limit_restitution: float,
 ) -> ContactTable:
-    """Each point with each solid, then the limits.
-
-    Args:
-        ground: the scene.
-        points: names of the contact points.
-        limits: names of the limits.
-        limit_restitution: Newton's coefficient of a joint at its limit.
-    """
+    """Each point with each solid, then the limits."""
     names = [
         name if len(ground.solids) == 1 else f"{name}/{solid.name}"
         for name in points
@@ -108,17 +101,7 @@ class ContactPoints(NamedTuple):
         features: BodyFeatures | None,
         locked: np.ndarray,
     ) -> ContactPoints:
-        """Tags of a model, and features of those of its links that can move.
-
-        Args:
-            model: the model.
-            tags: names of tags.
-            features: of its body, or None.
-            locked: velocities that are zero.
-
-        Raises:
-            ParameterError: there is no such tag or link, or a name stands twice.
-        """
+        """Tags of a model, and features of those of its links that can move."""
         fixed = model.tag_points(tags)
         own = {tag.name: tag.link for tag in model.parts.tags}
         links = tuple(own[name] for name in tags)
@@ -141,11 +124,7 @@ class ContactPoints(NamedTuple):
         )
 
     def bounding_balls(self, radii: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres (m, 3) and radii (m,) of balls round the points of each link [m].
-
-        Args:
-            radii: of the points (n,) [m].
-        """
+        """Centres (m, 3) and radii (m,) of balls round the points of each link [m]."""
         points = self.points
         centres = np.zeros((len(points.joints), 3))
         reaches = np.zeros(len(points.joints))
@@ -164,6 +143,10 @@ class ModelSystem:
     Contacts are, in this order: each contact point with each solid, then the lower and
     the upper limit of each joint that is free to move, then the points of each pair of
     links that may touch. A contact point with a radius is a ball around the point.
+
+    Attributes:
+        radii: of the balls around the contact points (npoints,) [m].
+        armature: inertia of drives on the diagonal of the mass matrix (nv,).
     """
 
     def __init__(
@@ -182,24 +165,12 @@ class ModelSystem:
         self_collision: SelfCollision | None = None,
         dissipation: JointDissipation | None = None,
     ) -> None:
-        """Put a model into a scene.
+        """Put a model into a scene, its ``ground``.
 
-        Args:
-            model: the model.
-            ground: the scene.
-            locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base.
-            limits: whether joints stop at their limits; or other limits for some, by
-                name: (lower, upper) [rad].
-            limit_restitution: Newton's coefficient of a joint at its limit.
-            radii: radius of the ball around a contact point, by its name [m].
-            armature: inertia of drives on the diagonal of the mass matrix (nv,).
-            contacts: tags of the model that may touch; its contact points unless given.
-            gravity: [m/s^2]; the model's own, downwards, unless given.
-            features: points and balls of the body that touch in addition.
-            self_collision: links that touch each other (method time_stepping alone);
-                none unless given.
-            dissipation: damping and dry friction of the joints; the model's own unless
-                given.
+        ``locked`` and ``gravity`` are as of a ``Simulation``; ``limits``,
+        ``limit_restitution``, ``radii`` and ``contacts`` (its points) as of
+        ``Contacts``. ``features`` of the body touch in addition; ``self_collision`` and
+        ``dissipation`` are the model's own unless given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -213,11 +184,11 @@ class ModelSystem:
         touching = ContactPoints.of(model, tags, features, self.locked)
         names, self.contact_links, points, self.features = touching
         self.contact_points, self.points = names, points
-        self._radius = self._radii(radii or {})
-        self._armature = np.zeros(self.nv) if armature is None else armature
-        if self._armature.shape != (self.nv,):
+        self.radii = self._radii(radii or {})
+        self.armature = np.zeros(self.nv) if armature is None else armature
+        if self.armature.shape != (self.nv,):
             raise ParameterError(f"armature must have {self.nv} entries")
-        self._has_armature = bool(np.any(self._armature))
+        self._has_armature = bool(np.any(self.armature))
         self.thinnest = ground.thinnest()
         self._pin, self._own_data = model.pin, None
         if gravity is not None:
@@ -228,10 +199,11 @@ class ModelSystem:
             self._own_data = self._pin.createData()
         self._joints = points.joints
         lower, upper = self.joint_limits = joint_limits(model, limits)
-        free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
+        free = [j for j in range(len(lower)) if 6 + j not in self.locked]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        self._links = self._self_contacts(self_collision)
+        own_pairs = link_pairs(model, self_collision or SelfCollision(enabled=False))
+        self._links = SelfContacts(own_pairs, self._pin, len(model.joint_names))
         rough = None if self_collision is None else self_collision.friction
         self.contacts = contact_table(
             ground,
@@ -242,13 +214,13 @@ class ModelSystem:
         ).with_links(self._links.names, ground.friction if rough is None else rough)
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
-        centres, reaches = touching.bounding_balls(self._radius)
+        centres, reaches = touching.bounding_balls(self.radii)
         still = ContactGeometry(
             local=points.local,
             row=points.row,
             poses=self._poses,
-            radius=self._radius,
-            solids=ground.table(float(self._radius.max(initial=0.0))),
+            radius=self.radii,
+            solids=ground.table(float(self.radii.max(initial=0.0))),
             meshes=ground.mesh_data(),
             limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
             limit_sign=np.array(
@@ -281,14 +253,11 @@ class ModelSystem:
         turning = np.zeros(len(self.contacts))
         turning[: self._pairs] = 1.0
         balls = turning.copy()
-        balls[: self._pairs] = np.repeat(self._radius > 0, len(still.solids))
+        balls[: self._pairs] = np.repeat(self.radii > 0, len(still.solids))
         self._bounded = BoundedRows(
             friction, ground.torsional * turning, ground.rolling * balls
         )
         self.dissipates = self.damped or self._bounded.any
-
-    def _is_locked(self, velocity: int) -> bool:
-        return velocity in self.locked
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
@@ -302,10 +271,6 @@ class ModelSystem:
                 raise ParameterError(f"radius of {name} must be 0 or more: {radius}")
             radii_of_points[names.index(name)] = radius
         return radii_of_points
-
-    def _self_contacts(self, chosen: SelfCollision | None) -> SelfContacts:
-        pairs = link_pairs(self.model, chosen or SelfCollision(enabled=False))
-        return SelfContacts(pairs, self._pin, len(self.model.joint_names))
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -322,16 +287,6 @@ class ModelSystem:
     def weight(self) -> float:
         """Of the model in this gravity [N]."""
         return self.model.mass * float(np.linalg.norm(self.gravity))
-
-    @property
-    def radii(self) -> np.ndarray:
-        """Radii of the balls around the contact points (npoints,) [m]."""
-        return self._radius
-
-    @property
-    def armature(self) -> np.ndarray:
-        """Inertia of drives on the diagonal of the mass matrix (nv,)."""
-        return self._armature
 
     def chart(self, q: np.ndarray) -> FreeBaseChart:
         """Coordinates around a configuration."""
@@ -370,13 +325,7 @@ class ModelSystem:
         return self._links
 
     def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
-        """Whether no links can touch each other soon; their gaps then count as 1 m.
-
-        Args:
-            q: configuration.
-            v: velocity.
-            time: half a step [s].
-        """
+        """Whether no links can touch each other soon; their gaps then count as 1 m."""
         links, tree = self._links, self._tree_arrays
         if not len(links):
             return True
@@ -396,7 +345,7 @@ class ModelSystem:
         """The model's links as arrays; None where it has joints of several axes."""
         rotors = self.model.rotors
         table = None if rotors is None else rotors.table
-        return tree_table(self._pin, self._armature, table, self.locked)
+        return tree_table(self._pin, self.armature, table, self.locked)
 
     @property
     def _data(self) -> pin.Data:
@@ -425,7 +374,7 @@ class ModelSystem:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
-            add_diagonal(mass, self._armature)
+            add_diagonal(mass, self.armature)
         if self.damped:
             bias += self.dissipation.damping * v
         return data, mass, bias
@@ -474,12 +423,7 @@ class ModelSystem:
         return self._bounded.turns
 
     def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
-        """Rows of dry, rolling and torsional friction, after equations of motion at q.
-
-        Args:
-            q: configuration.
-            which: contacts of the step (k,).
-        """
+        """Rows of dry, rolling and torsional friction, after the terms at q."""
         if not self._bounded.any:
             return None
         spin = np.zeros((len(which), 3, self.nv))
@@ -507,12 +451,7 @@ class ModelSystem:
         return gaps
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Numbers of what some contacts of points are with: a face, an edge (k,).
-
-        Args:
-            q: configuration.
-            which: indices of the contacts (k,).
-        """
+        """Numbers of what some contacts of points are with: a face, an edge (k,)."""
         data = self._data
         pin.forwardKinematics(self._pin, data, q)
         self._read(data, 0)
@@ -533,20 +472,13 @@ class ModelSystem:
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
-        kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self._armature @ v**2)
+        kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self.armature @ v**2)
         return kinetic, float(pin.computePotentialEnergy(self._pin, self._data, q))
 
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
     ) -> np.ndarray:
-        """Generalised force of a world force at a point of a link (nv,).
-
-        Args:
-            q: configuration.
-            link: a link or frame; empty for the base.
-            point: in the link's frame [m].
-            force: in the world [N].
-        """
+        """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
         generalised = point_force(self._pin, self._data, q, link, point, force)
         generalised[self.locked] = 0.0
         return generalised

@@ -31,22 +31,17 @@ from humans_sim.dynamics.surfaces.rolling import (
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 from humans_sim.dynamics.system import (
     EVENT_DRIVEN,
-    SLOW,
     TIME_STEPPING,
     FlatChart,
     Terms,
+    closing_terms,
 )
 from humans_sim.results.records import LIMIT, POINT, ContactTable
 
 
 @kernel
 def corner_gaps(corners, q):
-    """Heights of the corners (n,) [m].
-
-    Args:
-        corners: from the centre of mass, at angle zero (n, 2) [m].
-        q: x, z of the centre of mass and the angle.
-    """
+    """Heights of the corners (n,) [m], which are (n, 2) at angle zero."""
     c, s = math.cos(q[2]), math.sin(q[2])
     gaps = np.empty(corners.shape[0])
     for k in range(corners.shape[0]):
@@ -175,10 +170,7 @@ class GeneralSystem:
         self, q: Vector, v: Vector, time: float, closed: Vector
     ) -> tuple[Vector, Terms]:
         """The contacts that are closed or close within a time, and their equations."""
-        gap, rate = self.gap_rates(q, v)
-        near = gap <= time * np.maximum(-rate, SLOW)
-        which = np.flatnonzero(near | (closed != 0))
-        return which, self.terms(q, v, which)
+        return closing_terms(self, q, v, time, closed)
 
     def gaps(self, q: Vector) -> Vector:
         """Gaps of all contacts."""
@@ -246,14 +238,6 @@ def planar_body(
     """A rigid body in the plane whose corners may touch the floor.
 
     Coordinates: x, z of its centre of mass and its angle, counterclockwise.
-
-    Args:
-        name: what messages call it.
-        corners: (n, 2) from the centre of mass, at angle zero [m].
-        mass: [kg].
-        inertia: about the centre of mass [kg m^2].
-        friction: Coulomb's coefficient.
-        restitution: Newton's coefficient.
     """
     corners = np.asarray(corners, dtype=float)
     n = len(corners)
@@ -298,10 +282,7 @@ def rocking_block_start(
 
 
 def falling_rod(
-    friction: float,
-    restitution: float = 0.0,
-    length: float = 1.0,
-    mass: float = 1.0,
+    friction: float, restitution: float = 0.0, length: float = 1.0, mass: float = 1.0
 ) -> GeneralSystem:
     """A slender rod whose tips may touch the floor; upright at angle zero."""
     tips = np.array([[0.0, -length / 2], [0.0, length / 2]])
@@ -311,10 +292,7 @@ def falling_rod(
 
 
 def pendulum(
-    limit: float,
-    restitution: float = 0.0,
-    length: float = 1.0,
-    mass: float = 1.0,
+    limit: float, restitution: float = 0.0, length: float = 1.0, mass: float = 1.0
 ) -> GeneralSystem:
     """A pendulum, hanging at angle zero, that may not swing below ``limit`` [rad]."""
     table = ContactTable.of(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
@@ -440,11 +418,7 @@ def woodpecker() -> GeneralSystem:
                 j_sleeve + m_bird * l_sleeve**2,
                 m_bird * l_sleeve * l_bird,
             ],
-            [
-                m_bird * l_bird,
-                m_bird * l_sleeve * l_bird,
-                j_bird + m_bird * l_bird**2,
-            ],
+            [m_bird * l_bird, m_bird * l_sleeve * l_bird, j_bird + m_bird * l_bird**2],
         ]
     )
     weight = -GRAVITY * np.array(
@@ -491,20 +465,12 @@ WOODPECKER_START = (
 )
 """Near the periodic motion."""
 
+_PROBLEMS = (
+    *(bouncing_ball, sliding_block, rocking_block, falling_rod, pendulum, chain, beads),
+    *(slider_in_clearance, woodpecker, coin, rattleback, rolling_ellipsoid),
+    *(rolling_cylinder, rolling_knee),
+)
 PROBLEMS: dict[str, Callable[..., GeneralSystem | SurfaceSystem]] = {
-    "bouncing_ball": bouncing_ball,
-    "sliding_block": sliding_block,
-    "rocking_block": rocking_block,
-    "falling_rod": falling_rod,
-    "pendulum": pendulum,
-    "chain": chain,
-    "beads": beads,
-    "slider_in_clearance": slider_in_clearance,
-    "woodpecker": woodpecker,
-    "coin": coin,
-    "rattleback": rattleback,
-    "rolling_ellipsoid": rolling_ellipsoid,
-    "rolling_cylinder": rolling_cylinder,
-    "rolling_knee": rolling_knee,
+    problem.__name__: problem for problem in _PROBLEMS
 }
 """By the names that scenario files use."""

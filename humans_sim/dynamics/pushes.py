@@ -40,7 +40,6 @@ class Push:
     duration: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         numbers = [self.time, self.duration, *self.impulse, *self.point]
         if len(numbers) != 8 or not np.isfinite(numbers).all() or self.duration < 0:
             raise ParameterError(
@@ -62,7 +61,6 @@ class Pushes:
     """Forces on the links of a system, each over its own time."""
 
     def __init__(self, system: System) -> None:
-        """No push yet."""
         self._system = system
         self._all: list[_Push] = []
 

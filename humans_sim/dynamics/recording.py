@@ -54,13 +54,7 @@ LONG_RUN = 200
 def progress_bar(
     shown: bool | Callable[[int, int], None] | None, steps: int
 ) -> Iterator[Callable[[], None]]:
-    """A progress bar where it is shown; gives the function that moves it.
-
-    Args:
-        shown: whether it is, or a function of the steps done and all steps; None:
-            shown on a terminal, where there are many.
-        steps: their number.
-    """
+    """A progress bar where it is shown (None: on terminals); gives what moves it."""
     if callable(shown):
         watch, done = shown, count(1)
         yield lambda: watch(next(done), steps)
@@ -83,14 +77,7 @@ def progress_bar(
 def mode_events(
     t: float, table: ContactTable, old: np.ndarray, new: np.ndarray
 ) -> list[Event]:
-    """An event for each contact whose mode changed.
-
-    Args:
-        t: when [s].
-        table: the contacts.
-        old: their modes before (nc,).
-        new: their modes after (nc,).
-    """
+    """An event for each contact whose mode changed."""
     return [
         _mode_event(t, table, int(i), int(old[i]), int(new[i]))
         for i in np.flatnonzero(old != new)
@@ -165,7 +152,6 @@ class RunStream:
     at all; it is the one that :meth:`Run.save` writes of the same samples.
 
     Args:
-        path: the file.
         newest: how many samples are kept, the newest; None for all.
         expected: how many samples there will be, where that is known.
     """
@@ -173,7 +159,6 @@ class RunStream:
     def __init__(
         self, path: Path | str, newest: int | None = None, expected: int = 0
     ) -> None:
-        """No samples yet."""
         self.path, self._newest, self._expected = Path(path), newest, expected
         self._block: list[Sample] = []
         self._spools: dict[str, RowSpool] = {}
@@ -191,12 +176,7 @@ class RunStream:
         return len(self._block[0].signals) if self._block else 0
 
     def append(self, sample: Sample) -> None:
-        """Take a sample.
-
-        Raises:
-            FileWriteError: those before it cannot be written.
-            ParameterError: the file will be larger than what is read again.
-        """
+        """Take a sample."""
         if not self._count:
             size = sum(np.asarray(value).nbytes for value in sample) * self._expected
             if size > LARGEST_ARCHIVE:
@@ -229,22 +209,7 @@ class RunStream:
         info: Mapping[str, Any],
         event_states: Sequence[EventState] = (),
     ) -> Run:
-        """Write the file.
-
-        Args:
-            system: what was simulated.
-            events: what happened; where only the newest samples are kept, events before
-                them are left out.
-            info: of the run.
-            event_states: states before and after events.
-
-        Returns:
-            The run. Where it is long, its arrays lie in the file, and are read from
-            there where they are used.
-
-        Raises:
-            FileWriteError: it cannot be written.
-        """
+        """Write the file; the arrays of a long run are then read from it."""
         self._flush()
         happened = self._since_start(events)
         states = self._since_start(event_states)
@@ -287,13 +252,7 @@ NEXT_CALL = Signal("control/next_call", "s")
 
 
 class RecordedSignals:
-    """The signals of one simulation, in the order of its samples.
-
-    Args:
-        sensors: what measures.
-        controller: what commands, or None.
-        actuation: what is commanded.
-    """
+    """The signals of one simulation, in the order of its samples."""
 
     def __init__(
         self,

@@ -67,15 +67,10 @@ def factorise(jacobian, step):
 
 @kernel
 def solve_stage(stage, slopes, rates, step, linear):
-    """Set the slope of a stage from the right-hand side there.
+    """Set the row of a stage in ``slopes`` from the right-hand side ``rates`` there.
 
-    Args:
-        stage: its number.
-        slopes: of all stages (STAGES, n); this one's row is set.
-        rates: the right-hand side at the stage (n,).
-        step: its size [s].
-        linear: derivatives of the right-hand side by the state (n, n) and by time (n,),
-            factors and their order by :func:`factorise`.
+    ``linear``: derivatives of the right-hand side by the state (n, n) and by time (n,),
+    factors and their order by :func:`factorise`.
     """
     jacobian, by_time, factors, order = linear
     n = rates.shape[0]
@@ -122,13 +117,7 @@ def end_of_step(y, slopes, step, rtol, atol):
 
 @kernel
 def next_size(step, error, rejected):
-    """Size of the next step, or of the next attempt at this one [s].
-
-    Args:
-        step: size of this attempt [s].
-        error: estimated, relative to the tolerances; it is accepted up to one.
-        rejected: whether an attempt at this step was rejected before.
-    """
+    """Size of the next step, or of the next attempt at this one [s]."""
     if not np.isfinite(error):
         return _LEAST * step
     factor = max(_SAFETY * max(error, 1e-10) ** (-1 / 3), _LEAST)
@@ -139,16 +128,7 @@ def next_size(step, error, rejected):
 
 @kernel
 def between(share, step, start, end, start_rates, end_rates):
-    """The state inside a step: cubic, without overshoot where rates are stiff.
-
-    Args:
-        share: of the step, from 0 to 1.
-        step: its size [s].
-        start: state at its start (n,).
-        end: state at its end (n,).
-        start_rates: right-hand side at its start (n,).
-        end_rates: right-hand side at its end (n,).
-    """
+    """The state inside a step: cubic, without overshoot where rates are stiff."""
     state = np.empty(start.shape[0])
     s = share
     for i in range(start.shape[0]):

@@ -4,7 +4,9 @@
 Most pairs of links are far apart, and a bound on how far they can have moved towards
 each other is enough to know it. One bound is how far both have travelled in the frame
 of the base, which takes a sum a pair; where that is not enough, another one is how far
-one has moved in the frame of the other since their distance was computed.
+one has moved in the frame of the other since their distance was computed. Kernels take
+fields as plain tuples: ``tree`` of a ``TreeTable``, ``bounds``, ``balls`` and
+``chosen`` of the tuples here; ``poses`` are those of all joints (n, 12).
 """
 
 from __future__ import annotations
@@ -100,13 +102,6 @@ def _displacement(pose, frame, ball, last, write):
     A point within the radius r of the centre c moves no farther than
     :math:`|\Delta c| + r |\Delta R|`; the norm of a difference of rotations is
     that of its entries over the root of two.
-
-    Args:
-        pose: of the ball's joint (12,).
-        frame: the frame's pose (12,).
-        ball: centre and radius (4,).
-        last: pose of the ball in the frame before (12,); written if wanted.
-        write: whether it is.
     """
     turned, square = 0.0, 0.0
     for k in range(4):
@@ -126,15 +121,7 @@ def _displacement(pose, frame, ball, last, write):
 
 @kernel
 def with_links(gaps, links, joints, at, farthest):
-    """Gaps with places for those of links, and whether points must be chosen anew.
-
-    Args:
-        gaps: of other contacts (n,).
-        links: how many of links there are.
-        joints: their positions.
-        at: positions of the joints where points were chosen.
-        farthest: how far joints may have moved from there.
-    """
+    """Gaps with places for those of links, and whether points must be chosen anew."""
     count = gaps.shape[0]
     out = np.empty(count + links)
     for k in range(count):
@@ -149,14 +136,7 @@ def with_links(gaps, links, joints, at, farthest):
 
 @kernel
 def due_pairs(bounds, poses, speeds, time):
-    """Pairs of links that may be near: their numbers, and how near counts (k,).
-
-    Args:
-        bounds: fields of a :class:`PairBounds`.
-        poses: of all joints (n, 12).
-        speeds: of the joints with one velocity each.
-        time: what may close within it counts [s].
-    """
+    """Pairs of links that may be near within a time, and how near counts (k,)."""
     reach, farthest, joints, balls, last, travel, bound, moved, clear, between, _ = (
         bounds
     )
@@ -190,16 +170,7 @@ def due_pairs(bounds, poses, speeds, time):
 
 @kernel
 def none_due(tree, q, v, time, bounds, poses):
-    """Whether no pair of links of a model can be near.
-
-    Args:
-        tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
-        q: configuration.
-        v: velocity.
-        time: what may close within it counts [s].
-        bounds: fields of a :class:`PairBounds`.
-        poses: of all joints, is filled (n, 12).
-    """
+    """Whether no pair of links of a model can be near; fills ``poses`` (n, 12)."""
     links = TreeTable(*tree).parent.shape[0]
     rotation, place_ = np.empty((links, 3, 3)), np.empty((links, 3))
     tree_poses(tree, q, (rotation, place_))
@@ -217,13 +188,6 @@ def due_shapes(bounds, balls, which, near, poses):
 
     The bounds of all of these pairs are brought up to date, where balls are enough:
     where they leave a margin that lasts for many steps.
-
-    Args:
-        bounds: fields of a :class:`PairBounds`.
-        balls: fields of a :class:`PairBalls`.
-        which: pairs of links (k,).
-        near: how near counts (k,) [m].
-        poses: of all joints (n, 12).
     """
     joints, around, between, shape_clear = bounds[2], bounds[3], bounds[9], bounds[10]
     centre, radius, joint, shape_pairs, start = balls
@@ -266,12 +230,7 @@ def update_clear(bounds, start, which):
 
 @kernel
 def chosen_gaps(chosen, poses):
-    """Gaps, points and normals of chosen points, in the world.
-
-    Args:
-        chosen: fields of a :class:`ChosenPoints`.
-        poses: of all joints (n, 12).
-    """
+    """Gaps, points and normals of chosen points, in the world."""
     joints, first, second, normal, radius, share = chosen
     count = radius.shape[0]
     gap, point, out = np.empty(count), np.empty((count, 3)), np.empty((count, 3))
@@ -293,15 +252,7 @@ def chosen_gaps(chosen, poses):
 
 @kernel
 def pair_rows(chosen_joints, support, jacobian, point, normal):
-    """Jacobians of points between links, normal and tangents (k, 3, nv).
-
-    Args:
-        chosen_joints: of both links (k, 3).
-        support: velocities that move each joint (n, nv).
-        jacobian: of all joints, in the world (6, nv).
-        point: (k, 3) [m].
-        normal: (k, 3).
-    """
+    """Jacobians of points between links, normal and tangents (k, 3, nv)."""
     count, nv = point.shape[0], jacobian.shape[1]
     rows = np.zeros((count, 3, nv))
     frame = np.empty((3, 3))

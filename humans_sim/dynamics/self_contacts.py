@@ -47,8 +47,6 @@ class SelfContacts:
     """Finds the points in which links of a model touch each other.
 
     Args:
-        pairs: the links.
-        tree: pinocchio's model, whose first joints are those of the links.
         joints: how many joints with one velocity each follow on the base.
 
     Attributes:
@@ -56,7 +54,6 @@ class SelfContacts:
     """
 
     def __init__(self, pairs: LinkPairs, tree: pin.Model, joints: int) -> None:
-        """Nothing is near yet."""
         self._pairs, self._tree, self._count = pairs, tree, joints
         self.names = tuple(
             f"{one}/{other}.{k}" for one, other in pairs.names for k in range(SLOTS)
@@ -89,7 +86,7 @@ class SelfContacts:
                 pairs.start,
             )
         )
-        self._cores = pairs.cores.arrays()
+        self._cores = tuple(pairs.cores)
         self._support = np.array(
             [moved_velocities(tree, j) for j in range(tree.njoints)]
         )
@@ -128,19 +125,11 @@ class SelfContacts:
     def are_far(
         self, tree: tuple[np.ndarray, ...], q: np.ndarray, v: np.ndarray, time: float
     ) -> bool:
-        """Whether a bound says, without distances, that no links touch soon.
-
-        Args:
-            tree: fields of the model's :class:`~humans_sim.dynamics.tree_kernels.\
-TreeTable`.
-            q: configuration.
-            v: velocity.
-            time: half a step [s].
-        """
+        """Whether a bound says, without distances, that no links touch soon."""
         if not none_due(tree, q, v, _AHEAD * time, self._bounds, self._own_poses):
             return False
         self._at[:] = q[7 : 7 + self._count]
-        self._clear()
+        self.note_far()
         return True
 
     @property
@@ -153,25 +142,14 @@ TreeTable`.
         """
         return self._bounds, self._own_poses, self._at, _AHEAD
 
-    def note_far(self) -> None:
-        """A kernel has seen that no links touch soon."""
-        self._clear()
-
     def choose(self, data: pin.Data, q: np.ndarray, v: np.ndarray, time: float) -> None:
-        """Choose the points in which links may touch soon.
-
-        Args:
-            data: holds the poses of all joints at ``q``.
-            q: configuration.
-            v: velocity.
-            time: half a step [s].
-        """
+        """Choose the points in which links may touch soon; half a step is ``time``."""
         n = self._count
         self._at[:] = q[7 : 7 + n]
         poses = self._poses(data)
         pairs, near = due_pairs(self._bounds, poses, v[6 : 6 + n], _AHEAD * time)
         if len(pairs) == 0:
-            self._clear()
+            self.note_far()
             return
         solids = due_shapes(self._bounds, self._balls, pairs, near, poses)
         touching: dict[int, list[tuple[Any, ...]]] = {}
@@ -182,9 +160,10 @@ TreeTable`.
         if touching:
             self._assign(poses, touching)
         else:
-            self._clear()
+            self.note_far()
 
-    def _clear(self) -> None:
+    def note_far(self) -> None:
+        """No links touch soon: there are no points."""
         if len(self._slots):
             self._slots, self._chosen = np.zeros(0, dtype=np.int64), _none()
 
@@ -288,13 +267,7 @@ TreeTable`.
         return [place if place >= 0 else next(rest) for place in places]
 
     def with_gaps(self, gaps: np.ndarray, data: pin.Data, q: np.ndarray) -> np.ndarray:
-        """Gaps of other contacts, then of these; 1 m where no point is near.
-
-        Args:
-            gaps: of other contacts (n,).
-            data: holds the poses of all joints at ``q``.
-            q: configuration.
-        """
+        """Gaps of other contacts, then of these; 1 m where no point is near."""
         n, joints = len(gaps), q[7 : 7 + self._count]
         every: np.ndarray
         every, stale = with_links(gaps, len(self.names), joints, self._at, _STALE)
@@ -307,13 +280,7 @@ TreeTable`.
     def gap_rates(
         self, data: pin.Data, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps of all contacts and their rates; none where no point is near.
-
-        Args:
-            data: holds poses and Jacobians of all joints at ``q``.
-            q: configuration.
-            v: velocity.
-        """
+        """Gaps of all contacts and their rates; none where no point is near."""
         gaps = self.with_gaps(np.zeros(0), data, q)
         rates = np.zeros(len(self.names))
         if len(self._slots):
@@ -321,12 +288,7 @@ TreeTable`.
         return gaps, rates
 
     def rows(self, data: pin.Data, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps and Jacobians of some contacts; zero where there is no point.
-
-        Args:
-            data: holds poses and Jacobians of all joints.
-            which: their numbers (k,).
-        """
+        """Gaps and Jacobians of some contacts; zero where there is no point."""
         gaps, rows = np.zeros(len(which)), np.zeros((len(which), 3, data.J.shape[1]))
         known = np.isin(which, self._slots)
         if known.any():
@@ -342,13 +304,7 @@ TreeTable`.
         which: np.ndarray,
         others: tuple[np.ndarray, np.ndarray, np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gaps, Jacobians and drifts of contacts, some of them of links.
-
-        Args:
-            data: holds poses and Jacobians of all joints.
-            which: numbers of contacts; those below zero are others (k,).
-            others: theirs, in their order.
-        """
+        """Gaps, Jacobians and drifts of contacts (others below zero), some of links."""
         links = which >= 0
         gap, rows = np.empty(len(which)), np.empty((len(which), *others[1].shape[1:]))
         drift = np.zeros((len(which), 3))
@@ -364,15 +320,7 @@ TreeTable`.
         time: float,
         closed: np.ndarray,
     ) -> np.ndarray:
-        """Numbers of the contacts that are closed or close within a time (k,).
-
-        Args:
-            data: holds poses and Jacobians of all joints at ``q``.
-            q: configuration.
-            v: velocity.
-            time: [s].
-            closed: modes of all contacts (n,).
-        """
+        """Numbers of the contacts that are closed or close within a time [s] (k,)."""
         self.choose(data, q, v, time)
         if not len(self._slots):
             return self._slots
@@ -383,12 +331,7 @@ TreeTable`.
 
 
 def joint_balls(pairs: LinkPairs, joints: int) -> np.ndarray:
-    """Balls around all solids of each joint: centre, radius; -1 without solids (n, 4).
-
-    Args:
-        pairs: has balls around the solids.
-        joints: how many there are.
-    """
+    """Balls round the solids of each joint: centre, radius; -1 without (n, 4)."""
     balls = np.tile([0.0, 0.0, 0.0, -1.0], (joints, 1))
     for j in range(joints):
         own = pairs.shape_joint == j

@@ -54,7 +54,6 @@ class SignalErrors:
     range: float = math.inf
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         if not self.range > 0:
             raise ParameterError(
                 f"range of a sensor must be above zero, not {self.range}"
@@ -72,23 +71,11 @@ class SignalErrors:
 
 
 class ErrorSource:
-    """Draws the errors of the axes of one signal.
-
-    Args:
-        errors: what they are like.
-        axes: how many there are.
-        period: between two readings [s].
-        rng: where chance comes from.
-    """
+    """Draws the errors of the axes of one signal, every period [s]."""
 
     def __init__(
-        self,
-        errors: SignalErrors,
-        axes: int,
-        period: float,
-        rng: np.random.Generator,
+        self, errors: SignalErrors, axes: int, period: float, rng: np.random.Generator
     ) -> None:
-        """Draw what stays: bias and scale."""
         self._errors, self._period, self._rng = errors, period, rng
         self._bias = errors.bias * rng.standard_normal(axes)
         self._scale = 1.0 + errors.scale * rng.standard_normal(axes)
@@ -121,16 +108,9 @@ class Sensor(ABC):
         period: between two readings [s].
         delay: from a reading to when it is known [s].
         seed: of its errors; runs with one seed have the same errors.
-
-    Attributes:
-        name: the same.
-        period: the same.
-        delay: the same.
-        seed: the same.
     """
 
     def __init__(self, name: str, period: float, delay: float, seed: int) -> None:
-        """Not attached yet."""
         if not (math.isfinite(period) and period > 0):
             raise ParameterError(f"the period of {name} must be above zero: {period}")
         if not (math.isfinite(delay) and delay >= 0):
@@ -148,9 +128,6 @@ class Sensor(ABC):
 
         Called before the first run. Configurations and velocities of the model come
         first in those of the system.
-
-        Raises:
-            ParameterError: the model has not what the sensor is fixed to.
         """
 
     def start(self) -> None:
@@ -167,11 +144,7 @@ class Sensor(ABC):
 
 
 def measured_model(system: ModelSystem | SceneSystem) -> Model:
-    """The model that is measured.
-
-    Raises:
-        ParameterError: the scene has no robot.
-    """
+    """The model that is measured; refuses a scene without a robot."""
     model = system.model if isinstance(system, ModelSystem) else system.robot
     if model is None:
         raise ParameterError("a scene without a robot has nothing that sensors measure")
@@ -193,18 +166,11 @@ _EARLY = 1e-12
 
 
 class SensorClock(ControlClock):
-    """Lets sensors measure at their times, before a controller is called.
-
-    Args:
-        sensors: what measures, attached to a system.
-        control: when a controller is called, or None.
-
-    """
+    """Lets sensors measure at their times, before a controller is called."""
 
     def __init__(
         self, sensors: Sequence[Sensor], control: ControlClock | None = None
     ) -> None:
-        """Nothing is due yet."""
         self._sensors, self._control = tuple(sensors), control
         names = [sensor.name for sensor in sensors]
         self._counts = [0] * len(names)
@@ -282,11 +248,7 @@ class SensorClock(ControlClock):
 
 
 def check_sensors(sensors: Sequence[Sensor], system: System) -> tuple[Sensor, ...]:
-    """Attach sensors to a system.
-
-    Raises:
-        ParameterError: two have one name, or the system has not what they measure.
-    """
+    """Attach sensors to a system; two may not have one name."""
     names = [sensor.name for sensor in sensors]
     if len(set(names)) != len(names):
         raise ParameterError(f"two sensors have one name: {', '.join(names)}")

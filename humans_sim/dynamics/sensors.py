@@ -79,9 +79,6 @@ class FootSensor(Sensor):
         threshold: normal force below which there is no centre of pressure [N].
         seed: of the errors.
         name: by which controllers and records know it; that of the sole unless given.
-
-    Attributes:
-        sole: the same.
     """
 
     def __init__(
@@ -95,7 +92,6 @@ class FootSensor(Sensor):
         seed: int = 0,
         name: str = "",
     ) -> None:
-        """Not attached yet."""
         super().__init__(name or sole, period, delay, seed)
         self.sole, self._threshold = sole, threshold
         self._force, self._torque = force or SignalErrors(), torque or SignalErrors()
@@ -167,11 +163,6 @@ class Imu(Sensor):
         gyroscope: errors of the angular rate [rad/s].
         seed: of the errors.
         name: by which controllers and records know it.
-
-    Attributes:
-        frame: the same.
-        accelerometer: the same.
-        gyroscope: the same.
     """
 
     def __init__(
@@ -184,7 +175,6 @@ class Imu(Sensor):
         seed: int = 0,
         name: str = "imu",
     ) -> None:
-        """Not attached yet."""
         super().__init__(name, period, delay, seed)
         self.frame = frame
         self.accelerometer = accelerometer or SignalErrors()
@@ -291,7 +281,6 @@ class JointEncoders(Sensor):
         seed: int = 0,
         name: str = "joints",
     ) -> None:
-        """Not attached yet."""
         super().__init__(name, period, delay, seed)
         self._angle, self._speed = angle or SignalErrors(), speed
         self._joints: tuple[str, ...] = ()
@@ -344,15 +333,7 @@ _WORDS = ("frame", "sole")
 
 
 def read_sensors(path: Path | str) -> list[Sensor]:
-    """The sensors that a file describes, by name.
-
-    Args:
-        path: the file, ``.yaml``.
-
-    Raises:
-        ModelFileError: the file is missing, or something in it is wrong; it names the
-            line and the key.
-    """
+    """The sensors that the file at ``path`` (``.yaml``) describes, by name."""
     return sensors_of(read_yaml(path))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -50,69 +49,8 @@ from humans_sim.results.records import Event, Sample
 from humans_sim.results.run import Run
 
 
-class OwnIntegration(ABC):
-    """The part of a simulation that gives its equations away."""
-
-    system: System
-    _equations: StateEquations | None = None
-
-    @abstractmethod
-    def start(
-        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
-    ) -> Stepper:
-        """A stepper at the given state."""
-
-    def equations(
-        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
-    ) -> StateEquations:
-        """Right-hand side, event functions and event handling from a state on.
-
-        Contacts that touch are closed, impacts happen, and the controller, where it has
-        a period, is called. From now on :meth:`rates` and :meth:`signals` are those of
-        these equations. A :class:`Push` of the simulation does not act in them.
-
-        Args:
-            q: configuration.
-            v: velocity; zero unless given.
-            t: [s].
-
-        Raises:
-            ParameterError: the method is not ``event_driven``, or contacts creep.
-        """
-        self._equations = StateEquations(self.start(q, v, t))
-        return self._equations
-
-    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Derivative of x = (q, v, z) by time (the manual's CompleteDynamics).
-
-        The contacts are those of the :meth:`equations` begun last; where there are none
-        yet, they begin at (t, x).
-        """
-        return self._begun(t, x).rates(t, x)
-
-    def signals(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Functions whose fall to zero is an event (the manual's EventDetection)."""
-        return self._begun(t, x).signals(t, x)
-
-    def _begun(self, t: float, x: np.ndarray) -> StateEquations:
-        if self._equations is not None:
-            return self._equations
-        nq, nv = self.system.nq, self.system.nv
-        x = np.asarray(x, dtype=float)
-        if x.ndim != 1 or x.size < nq + nv:
-            raise ConfigurationError(
-                f"the state begins with {nq} positions and {nv} velocities, not shape "
-                f"{x.shape}"
-            )
-        return self.equations(x[:nq], x[nq : nq + nv], t)
-
-
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:
-    """Times start + k period up to the end; the end itself is the last.
-
-    Raises:
-        ParameterError: there are too many.
-    """
+    """Times start + k period up to the end; the end itself is the last."""
     ratio = (end - start) / period * (1 + 1e-12) + 1e-9
     count = SAMPLES.check("a run", math.floor(min(ratio, sys.float_info.max)))
     times = start + period * np.arange(count + 1)
@@ -126,21 +64,15 @@ class SimulationError(HumansError):
     """A simulation could not continue.
 
     Attributes:
-        time: when [s].
-        q: configuration then.
-        v: velocity then.
-        z: states of the actuation then.
         run: everything computed so far.
     """
 
     def __init__(self, message: str, sample: Sample, run: Run) -> None:
-        """Keep the last state and what was computed."""
         self.time, self.q, self.v, self.z = sample.t, sample.q, sample.v, sample.z
         self.run, self._parts = run, (message, sample, run)
         super().__init__(f"at {sample.t:.9g} s: {message}")
 
     def __reduce__(self) -> tuple[type[SimulationError], tuple[str, Sample, Run]]:
-        """Made again from its parts, as between processes."""
         return type(self), self._parts
 
 
@@ -173,7 +105,7 @@ class SimulationOptions(Options):
     passive: bool | None = None
 
 
-class Simulation(OwnIntegration):
+class Simulation:
     """A system, its actuation and its controller, ready to run.
 
     ``hs.Simulation(hs.load_model("khr1")).run(t_end=0.3)`` is a whole one: it falls.
@@ -213,7 +145,6 @@ class Simulation(OwnIntegration):
         sensors: Sequence[Sensor] = (),
         **options: Any,
     ) -> None:
-        """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
         defaults: Mapping[str, Any] = {}
         if known is not None and isinstance(model, Model):
@@ -301,16 +232,14 @@ class Simulation(OwnIntegration):
         self.control_period = control_period
         self.sensors = check_sensors(sensors, self.system)
         self.recorded = RecordedSignals(self.sensors, controller, self.actuation)
+        self._equations: StateEquations | None = None
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
     ) -> Stepper:
-        """A stepper at the given state, to be advanced by hand.
-
-        It calls a controller that has a period; otherwise commands are given by hand.
-        """
+        """A stepper to be advanced by hand; it calls a controller that has a period."""
         q = np.asarray(q, dtype=float)
         v = self._velocity(v)
         self.system.check_state(q, v)
@@ -324,6 +253,42 @@ class Simulation(OwnIntegration):
         if isinstance(clock, SensorClock):
             clock.measure_start(stepper.t, stepper.control_state())
         return stepper
+
+    def equations(
+        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
+    ) -> StateEquations:
+        """Right-hand side, event functions and event handling from a state on.
+
+        Contacts that touch are closed, impacts happen, and the controller, where it has
+        a period, is called. From now on :meth:`rates` and :meth:`signals` are those of
+        these equations. A :class:`Push` of the simulation does not act in them.
+        """
+        self._equations = StateEquations(self.start(q, v, t))
+        return self._equations
+
+    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Derivative of x = (q, v, z) by time (the manual's CompleteDynamics).
+
+        The contacts are those of the :meth:`equations` begun last; where there are none
+        yet, they begin at (t, x).
+        """
+        return self._begun(t, x).rates(t, x)
+
+    def signals(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Functions whose fall to zero is an event (the manual's EventDetection)."""
+        return self._begun(t, x).signals(t, x)
+
+    def _begun(self, t: float, x: np.ndarray) -> StateEquations:
+        if self._equations is not None:
+            return self._equations
+        nq, nv = self.system.nq, self.system.nv
+        x = np.asarray(x, dtype=float)
+        if x.ndim != 1 or x.size < nq + nv:
+            raise ConfigurationError(
+                f"the state begins with {nq} positions and {nv} velocities, not shape "
+                f"{x.shape}"
+            )
+        return self.equations(x[:nq], x[nq : nq + nv], t)
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -454,13 +419,7 @@ class Simulation(OwnIntegration):
         events: Sequence[Event],
         event_states: Sequence[EventState] = (),
     ) -> Run:
-        """A run of samples and events of a stepper that was advanced by hand.
-
-        Args:
-            samples: in the order of time; those of a stream are written to its file.
-            events: what happened.
-            event_states: states before and after events, where they were kept.
-        """
+        """A run of samples and events of a stepper that was advanced by hand."""
         info: dict[str, Any] = {
             "system": self.system.name,
             "method": self.method,

@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import HalfSpace
-from humans_sim.contact.problem.law import OPEN, SLIDE, STICK
+from humans_sim.contact.problem.law import OPEN
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import contact_rows
@@ -34,20 +34,7 @@ from humans_sim.results.records import Sample
 
 @kernel
 def contacts_in_world(model, q, v, which, forces):
-    """Contacts of points in the world.
-
-    Args:
-        model: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.RatesModel`,
-            as a plain tuple.
-        q: configuration.
-        v: velocity.
-        which: the contacts (k,).
-        forces: along normal and tangents, of all contacts; moments, too (2, nc, 3).
-
-    Returns:
-        what touches first (k, 3) [m]; normals, velocities, forces and moments (k, 3).
-    """
+    """What touches first, normals, velocities, forces, moments in the world (k, 3)."""
     tree, moving, poses, _, links, _ = model
     local, row, _, radius, solids = moving[0][:5]
     state = tree_state(tree, v.shape[0])
@@ -84,15 +71,7 @@ def contacts_in_world(model, q, v, which, forces):
 
 @kernel
 def sole_wrench(turn, origin, place, force, moment):
-    """Force and moment on a sole, in its own frame and about its origin.
-
-    Args:
-        turn: of the sole in the world (3, 3).
-        origin: of its frame in the world (3,) [m].
-        place: of its contacts (k, 3) [m].
-        force: in the world (k, 3) [N].
-        moment: in the world (k, 3) [N m].
-    """
+    """Force and moment on a sole, in its own frame and about its origin."""
     total, about = np.zeros(3), np.zeros(3)
     for c in range(place.shape[0]):
         x, y, z = place[c, 0], place[c, 1], place[c, 2]
@@ -161,20 +140,10 @@ class SoleLoad:
 
 
 class Soles:
-    """Looks at samples of a simulation of a model.
-
-    Attributes:
-        names: names of the contacts, in the order of their rows.
-        links: the links that carry them.
-        surfaces: the solids that they may touch.
-    """
+    """Looks at samples of a simulation of a model, its contacts and its soles."""
 
     def __init__(self, system: ModelSystem | SceneSystem) -> None:
-        """Note which contact belongs to which point and sole.
-
-        Raises:
-            ParameterError: the scene has no robot.
-        """
+        """Note which contact belongs to which point and sole of the robot."""
         body = system if isinstance(system, ModelSystem) else system.touching
         if body is None:
             raise ParameterError("a scene without a robot has no soles")
@@ -239,12 +208,7 @@ class Soles:
         )
 
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
-        """The load on each sole of the model.
-
-        Args:
-            sample: the state.
-            points: its contacts, by :meth:`points`.
-        """
+        """The load on each sole of the model; ``points`` by :meth:`points`."""
         soles, tree = [], self._model.pin
         pin.forwardKinematics(tree, self._data, sample.q[: self._model.nq])
         for sole, frame, which in zip(
@@ -262,7 +226,7 @@ class Soles:
             soles.append(
                 SoleLoad(
                     sole.name,
-                    _common_mode(mode),
+                    int(mode.max(initial=OPEN)),  # SLIDE above STICK above OPEN
                     int(np.count_nonzero(mode != OPEN)),
                     total,
                     moment,
@@ -273,12 +237,7 @@ class Soles:
 
 
 def square_to_floor(q: np.ndarray, ground: Ground) -> np.ndarray:
-    """A start on level ground, put on the slope of a scene as it stood (nq,).
-
-    Args:
-        q: configuration on a floor at height zero.
-        ground: its slope is its first half space; on a level one nothing changes.
-    """
+    """A start on level ground, put on the first half space of a scene (nq,)."""
     floor = next((s for s in ground.solids if isinstance(s, HalfSpace)), None)
     if floor is None or not any(floor.normal[:2]):
         return q
@@ -289,22 +248,10 @@ def square_to_floor(q: np.ndarray, ground: Ground) -> np.ndarray:
     return np.append(pin.SE3ToXYZQUAT(moved * pin.XYZQUATToSE3(q[:7])), q[7:])
 
 
-def _common_mode(mode: np.ndarray) -> int:
-    if (mode == SLIDE).any():
-        return SLIDE
-    return STICK if (mode != OPEN).any() else OPEN
-
-
 def centre_of_pressure(
     force: np.ndarray, moment: np.ndarray, least: float = _LOAD
 ) -> np.ndarray:
-    """Where a load on a sole acts in its plane (3,) [m].
-
-    Args:
-        force: in the frame of the sole [N].
-        moment: about its origin [N m].
-        least: normal force up to which there is no such point, and it is NaN [N].
-    """
+    """Where a load on a sole acts in its plane (3,) [m]; NaN up to ``least`` [N]."""
     if force[2] <= least:
         return np.full(3, np.nan)
     return np.array([-moment[1] / force[2], moment[0] / force[2], 0.0])

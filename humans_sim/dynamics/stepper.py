@@ -39,17 +39,7 @@ def project_out_of_penetration(
     closed: np.ndarray | None = None,
     deep: bool = False,
 ) -> np.ndarray:
-    """The nearest configuration (in the mass metric) without penetration.
-
-    Args:
-        system: the system.
-        q: configuration.
-        closed: contacts whose gaps shall be zero; others shall not be negative.
-        deep: accept any depth.
-
-    Raises:
-        ConfigurationError: something is deeper inside than rounding can explain.
-    """
+    """The nearest configuration (in the mass metric) without penetration."""
     for attempt in range(_ITERATIONS):
         gap = system.gaps(q)
         wrong = gap < 0.0
@@ -141,7 +131,6 @@ class Options:
         return cls(**{**defaults, **given})
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         for name in (
             "rtol",
             "atol",
@@ -160,22 +149,11 @@ class Stepper(ABC):
     """A system on its way through time: what both methods offer.
 
     Args:
-        system: what moves.
-        actuation: what drives it.
-        options: how to integrate.
         t: where to start [s].
         q: configuration at the start; rounding errors are corrected.
         v: velocity at the start.
         control: when a controller commands the actuation, or None: commands come by
             :meth:`command` alone.
-
-    Attributes:
-        system: what moves.
-        actuation: what drives it.
-        options: how to integrate.
-        control: the same.
-        loads: the actuation with pushes.
-        state: where the system is; the parts of a method share it.
     """
 
     def __init__(
@@ -188,7 +166,6 @@ class Stepper(ABC):
         v: np.ndarray,
         control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v); methods then handle what is due at once."""
         self.system, self.actuation, self.options = system, actuation, options
         self.control = control
         self.loads = AppliedLoads(system, actuation)
@@ -202,6 +179,10 @@ class Stepper(ABC):
             self.loads.reaction.start(self.t)
         if control is not None:
             control.start(self.t)
+        self._begin()
+
+    def _begin(self) -> None:  # noqa: B027 (a braked stepper wraps another one)
+        """Make the parts of the method, and handle what is due at once."""
 
     @property
     def t(self) -> float:
@@ -258,24 +239,11 @@ class Stepper(ABC):
     def push(
         self, link: str, point: np.ndarray, impulse: np.ndarray, duration: float = 0.0
     ) -> None:
-        """Push a link: at once, or by a constant force over a duration.
-
-        Args:
-            link: name of a link; empty for the base.
-            point: where, in the link's frame [m].
-            impulse: in the world [N s].
-            duration: zero for an impact [s].
-        """
+        """Push a link at a point [m]: at once, or by a force over a duration."""
 
     @abstractmethod
     def advance(self, t_end: float, bound: float | None = None) -> None:
-        """Go to ``t_end``, handling every event on the way.
-
-        Args:
-            t_end: the time to reach [s].
-            bound: time beyond which nothing is known yet; steps may reach beyond
-                ``t_end`` up to it. By default ``t_end`` itself.
-        """
+        """Go to ``t_end``, handling events; steps may reach up to ``bound``."""
 
     def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Begin anew at another state; nothing changes where that is refused."""
@@ -314,11 +282,7 @@ class Stepper(ABC):
             self.handle_events()
 
     def handle_events(self, fired: np.ndarray | None = None) -> None:
-        """Call the controller where it is due, then handle events of the actuation.
-
-        Args:
-            fired: which signals of the actuation fired; none where only a time came.
-        """
+        """Call the controller where it is due, then handle events of the actuation."""
         surface = self.loads.reaction is not None
         if not surface or fired is not None or self._next_command() <= self.t:
             if self.control is not None:

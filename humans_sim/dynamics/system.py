@@ -24,7 +24,7 @@ simulation takes a new centre long before (:attr:`Chart.worn`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,15 +34,7 @@ from humans_sim.results.records import ContactTable, Event
 
 @dataclass
 class State:
-    """A system at one time, with what happened to it so far.
-
-    Attributes:
-        t: time [s].
-        q: configuration (nq,).
-        v: velocity (nv,).
-        z: states of the actuation (nz,).
-        events: in the order of time.
-    """
+    """A system at one time, with what happened to it so far."""
 
     t: float
     q: np.ndarray
@@ -73,7 +65,6 @@ class FlatChart:
     """Coordinates of a vector space: the identity."""
 
     def __init__(self, centre: np.ndarray) -> None:
-        """Coordinates around ``centre``."""
         self._centre = np.array(centre, dtype=float)
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
@@ -97,7 +88,6 @@ class FreeBaseChart:
     """
 
     def __init__(self, centre: np.ndarray) -> None:
-        """Coordinates around the configuration ``centre`` of a biped model."""
         self.centre = np.array(centre, dtype=float)
         normalise_quaternion(self.centre)
 
@@ -220,13 +210,21 @@ class TouchingBodies(Protocol):
         """Gaps of all contacts and their rates (nc,), (nc,)."""
 
 
-class System(Protocol):
+def closing_terms(
+    system: Any, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
+) -> tuple[np.ndarray, Terms]:
+    """The contacts that are closed or close within a time, and their equations."""
+    gap, rate = system.gap_rates(q, v)
+    near = gap <= time * np.maximum(-rate, SLOW)
+    which = np.flatnonzero(near | (closed != 0))
+    return which, system.terms(q, v, which)
+
+
+class System(TouchingBodies, Protocol):
     """A mechanical system with unilateral contacts."""
 
     name: str
     nq: int
-    nv: int
-    contacts: ContactTable
     position_names: tuple[str, ...]
     velocity_names: tuple[str, ...]
     locked: np.ndarray
@@ -238,36 +236,17 @@ class System(Protocol):
     def methods(self) -> tuple[str, ...]:
         """Names of the methods that its equations are enough for."""
 
-    def chart(self, q: np.ndarray) -> Chart:
-        """Local coordinates around a configuration."""
-
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Raise :class:`ConfigurationError` where q or v cannot be used."""
-
-    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
-        """The equations of motion with the contacts ``which`` (indices)."""
 
     def active_contact_terms(
         self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
-        """The equations with the contacts that the next moment may need.
+        """The contacts (indices) that the next moment may need, and their equations.
 
-        Args:
-            q: configuration.
-            v: velocity.
-            time: contacts whose gaps close within it, at their rates or when others
-                push them to the speed SLOW, belong to them [s].
-            closed: (nc,) not zero where a contact belongs to them in any case.
-
-        Returns:
-            indices of the contacts, and the equations with them.
+        Those whose gaps close within ``time`` [s], at their rates or when others push
+        them to the speed SLOW; and those whose ``closed`` (nc,) is not zero.
         """
-
-    def gaps(self, q: np.ndarray) -> np.ndarray:
-        """Gaps of all contacts (nc,)."""
-
-    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps of all contacts and their rates (nc,), (nc,)."""
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

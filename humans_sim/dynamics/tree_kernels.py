@@ -96,13 +96,7 @@ def tree_state(tree, nv):
 
 @kernel
 def tree_poses(tree, q, state):
-    """Rotations and places of all links.
-
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple.
-        q: configuration.
-        state: fields of a :class:`TreeState`, as a plain tuple; changed.
-    """
+    """Rotations and places of all links; the tuple of a :class:`TreeState` changes."""
     table = TreeTable(*tree)
     parent, turns, axis = table.parent, table.turns, table.axis
     fixed, offset, straight = table.rotation, table.place, table.straight
@@ -275,10 +269,7 @@ def tree_energies(tree, q, v, state):
 
 @kernel
 def tree_translation(state):
-    """The translation of the centre of mass, as a base velocity (3,), and the mass.
-
-    After inertias and twists.
-    """
+    """The translation of the centre of mass, as a base velocity (3,), and the mass."""
     rotation, _, _, inertia, twist = state
     mass, translation = 0.0, np.zeros(3)
     for b in range(inertia.shape[0]):
@@ -335,38 +326,43 @@ def tree_mass(tree, q, state, mass):
 
 
 @kernel
+def tree_drifts(tree, v, state):
+    """Accelerations of all links in the world at zero joint accelerations (n, 6).
+
+    Against gravity's, as the base falls: contacts add it again.
+    """
+    table = TreeTable(*tree)
+    parent, gravity = table.parent, table.gravity
+    _, _, jacobian, _, twist = state
+    drift = np.zeros((parent.shape[0], 6))
+    for i in range(3):
+        drift[0, i] = -gravity[i]
+    for b in range(1, parent.shape[0]):
+        j, a = 5 + b, parent[b]
+        u, p, d = v[j], twist[a], drift[b]
+        s0, s1, s2 = u * jacobian[0, j], u * jacobian[1, j], u * jacobian[2, j]
+        r0, r1, r2 = u * jacobian[3, j], u * jacobian[4, j], u * jacobian[5, j]
+        for i in range(6):
+            d[i] = drift[a, i]
+        d[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
+        d[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
+        d[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
+        d[3] += p[4] * r2 - p[5] * r1
+        d[4] += p[5] * r0 - p[3] * r2
+        d[5] += p[3] * r1 - p[4] * r0
+    return drift
+
+
+@kernel
 def tree_bias(tree, q, v, state, bias):
     """Nonlinear effects and gravity, after twists and inertias; false as before."""
     table = TreeTable(*tree)
-    parent, gravity, rotors = table.parent, table.gravity, table.rotors
+    parent, rotors = table.parent, table.rotors
     _, _, jacobian, inertia, twist = state
     n = parent.shape[0]
-    drift, force = np.zeros((n, 6)), np.empty((n, 6))
+    drift, force = tree_drifts(tree, v, state), np.empty((n, 6))
     for b in range(n):
         t, a = twist[b], drift[b]
-        if b == 0:
-            for i in range(3):
-                a[i] = -gravity[i]
-        else:
-            p, u = twist[parent[b]], v[5 + b]
-            s0, s1, s2 = (
-                u * jacobian[0, 5 + b],
-                u * jacobian[1, 5 + b],
-                u * jacobian[2, 5 + b],
-            )
-            r0, r1, r2 = (
-                u * jacobian[3, 5 + b],
-                u * jacobian[4, 5 + b],
-                u * jacobian[5, 5 + b],
-            )
-            for i in range(6):
-                a[i] = drift[parent[b], i]
-            a[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
-            a[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
-            a[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
-            a[3] += p[4] * r2 - p[5] * r1
-            a[4] += p[5] * r0 - p[3] * r2
-            a[5] += p[3] * r1 - p[4] * r0
         f0, f1, f2, g0, g1, g2 = _momentum(
             inertia[b], (a[0], a[1], a[2]), (a[3], a[4], a[5])
         )
@@ -391,16 +387,23 @@ def tree_bias(tree, q, v, state, bias):
 
 
 @kernel
-def write_motions(links, state, vectors, motions, order):
-    """Write world motions (n, 6) of links in their own frames (m, 2, 6).
+def tree_equations(tree, q, v):
+    """Mass matrix, bias and state of a tree, and whether its rotors reach."""
+    nv = v.shape[0]
+    state = tree_state(tree, nv)
+    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_inertias(tree, state)
+    tree_twists(tree, v, state)
+    reach = tree_mass(tree, q, state, mass)
+    reach = tree_bias(tree, q, v, state, bias) and reach
+    return mass, bias, state, reach
 
-    Args:
-        links: which (m,).
-        state: of the tree.
-        vectors: twists or accelerations of all links in the world (n, 6).
-        motions: changed.
-        order: 0 for velocities, 1 for accelerations.
-    """
+
+@kernel
+def write_motions(links, state, vectors, motions, order):
+    """Write world motions (n, 6) of links, in their own frames (m, 2, 6)."""
     rotation, place = state[:2]
     for k in range(links.shape[0]):
         b = links[k]
@@ -435,14 +438,7 @@ def tree_table(
     rotors: np.ndarray | None,
     locked: np.ndarray,
 ) -> TreeTable | None:
-    """The table of a model; None where it has joints that the table has no place for.
-
-    Args:
-        model: a free flyer, then joints.
-        armature: inertia on the diagonal of the mass matrix (nv,).
-        rotors: table of geared rotors, or None.
-        locked: velocities that stay zero (indices).
-    """
+    """The table of a model; None where it has no place for some joints."""
     count = model.njoints - 1
     if count < 1 or model.joints[1].shortname() != "JointModelFreeFlyer":
         return None

@@ -89,22 +89,14 @@ class JointAngles:
         return tuple(column.name for column in (*self.base, *self.joints))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """A column by its name (n,) [rad or m].
-
-        Raises:
-            ParameterError: the convention has no such angle.
-        """
+        """A column by its name (n,) [rad or m]."""
         if name not in self.names:
             raise ParameterError(f"'{self.convention}' has no angle called '{name}'")
         column: np.ndarray = self._all()[:, self.names.index(name)]
         return column
 
     def in_degrees(self, rows: slice = slice(None)) -> np.ndarray:
-        """All columns, those of the base first (n, columns) [degrees or m].
-
-        Args:
-            rows: which instants; all by default.
-        """
+        """All columns, those of the base first (n, columns) [degrees or m]."""
         values = np.hstack([self.base_values[rows], self.values[rows]])
         turns = np.full(values.shape[1], math.degrees(1.0))
         turns[self.base_angles : len(self.base)] = 1.0
@@ -117,17 +109,7 @@ class JointAngles:
 def joint_angles(
     model: Model, q: np.ndarray, convention: str | Path = HUMANS
 ) -> JointAngles:
-    """Angles of a motion.
-
-    Args:
-        model: that moves.
-        q: configurations (n, nq).
-        convention: name of a convention, or the path of one's own.
-
-    Raises:
-        ParameterError: there is no such convention, or it is for another model.
-        ModelFileError: the file of the convention is malformed.
-    """
+    """Angles of a motion (n, nq) in a convention, by its name or its path."""
     chosen = load_convention(convention, model)
     attitude = _attitude(q)
     base, turned = _base_columns(chosen), []
@@ -169,13 +151,6 @@ def split_turns(turned: Rotation, group: TurnGroup) -> np.ndarray:
 
     Three turns about different axes have two solutions; the first row takes the one
     whose second angle is at most a quarter turn, the others the one that continues it.
-
-    Args:
-        turned: orientations of the segment (n).
-        group: how they are split.
-
-    Returns:
-        The angles, (n, turns) [rad].
     """
     letters = group.letters.upper()
     matrices = turned.as_matrix()
@@ -299,18 +274,8 @@ def joint_moments(
     Angles that are no coordinates of one joint, seen from another segment than the
     parent or fewer than the joint has, have no such force and are left out.
 
-    Args:
-        model: that moves.
-        q: configurations (n, nq).
-        torques: of the model's joints (n, joints) [N m].
-        convention: name of a convention, or the path of one's own.
-
     Returns:
         Names of the angles, and the forces (n, angles) [N m].
-
-    Raises:
-        ParameterError: there is no such convention, or it is for another model.
-        ModelFileError: the file of the convention is malformed.
     """
     chosen = load_convention(convention, model)
     if not chosen.groups:

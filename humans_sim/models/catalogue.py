@@ -82,11 +82,7 @@ def load_model(
 
 
 def model_name_in(value: YamlValue) -> str:
-    """A model that a file names: one of :data:`NAMES`, or a path of a table or URDF.
-
-    Raises:
-        ModelFileError: it is a ``.xacro`` file; these are the user's alone to name.
-    """
+    """A model that a file names: of :data:`NAMES`, or a path; never a xacro."""
     name = value.text()
     if "\0" in name or Path(name).suffix.lower() == ".xacro":
         raise value.error(

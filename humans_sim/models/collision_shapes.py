@@ -71,10 +71,6 @@ def find_mesh(name: str, model: Model) -> MeshFile:
     begin at the URDF's folder, else at the working directory. Links in packages of the
     environment are followed (``colcon build --symlink-install`` makes them), others
     not out of their folder.
-
-    Raises:
-        ModelFileError: it is not there, leads out of its package, or is no mesh by its
-            name.
     """
     if Path(name).suffix.lower() not in MESHES:
         raise ModelFileError(
@@ -131,15 +127,7 @@ def _places(name: str, model: Model) -> Iterator[tuple[Path, str, bool]]:
 
 
 class SideFiles:
-    """Files that a mesh names; what trimesh calls a resolver.
-
-    Attributes:
-        fault: why the first one was not read that could not be, or None.
-
-    Args:
-        mesh: whose files they are.
-        limit: of all together [bytes].
-    """
+    """Files that a mesh names; what trimesh calls a resolver. ``limit``: [bytes]."""
 
     def __init__(self, mesh: MeshFile, limit: int) -> None:
         self._mesh, self._limit = mesh, limit
@@ -147,11 +135,7 @@ class SideFiles:
         self.fault: ModelFileError | None = None
 
     def get(self, key: str) -> bytes:
-        """Content of a file, by the name that the mesh gives it.
-
-        Raises:
-            ModelFileError: it is not there, no regular file, too large, or elsewhere.
-        """
+        """Content of a file, by the name that the mesh gives it."""
         if key not in self._contents:
             try:
                 self._contents[key] = self._read(key)
@@ -193,11 +177,7 @@ class SideFiles:
 
 
 def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
-    """The triangles of a mesh file, scaled along its axes [m]; no materials.
-
-    Raises:
-        ModelFileError: it cannot be read or has no faces.
-    """
+    """The triangles of a mesh file, scaled along its axes [m]; no materials."""
     data = read_bytes(mesh.path, ModelFileError, LARGEST_MESH)
     ending = mesh.path.suffix.lower()
     if ending == ".dae" and zipfile.is_zipfile(io.BytesIO(data)):
@@ -226,11 +206,7 @@ def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
 
 
 def hull_vertices(mesh: MeshFile, scale: np.ndarray) -> np.ndarray:
-    """Vertices of the convex hull of a mesh file, scaled along its axes (n, 3) [m].
-
-    Raises:
-        ModelFileError: it cannot be read, or its vertices lie in one plane.
-    """
+    """Vertices of the convex hull of a mesh file, scaled along its axes (n, 3) [m]."""
     try:
         state = mesh.path.stat()
     except OSError as error:
@@ -276,7 +252,6 @@ class CollisionShape:
     """A convex solid that is fixed on a link.
 
     Attributes:
-        link: name of the link.
         joint: index of pinocchio's joint that carries the link.
         pose: of the shape in the joint's frame.
         kind: ``box``, ``sphere``, ``cylinder``, ``capsule`` or ``hull``.
@@ -300,7 +275,6 @@ class CollisionShape:
     reach: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Fix the vertices and their bounding ball."""
         centre = (self.vertices.min(axis=0) + self.vertices.max(axis=0)) / 2.0
         reach = float(np.linalg.norm(self.vertices - centre, axis=1).max())
         self.vertices.setflags(write=False)
@@ -309,32 +283,20 @@ class CollisionShape:
         object.__setattr__(self, "reach", reach + self.radius)
 
     def support(self, directions: np.ndarray) -> np.ndarray:
-        """How far the shape goes along unit vectors of the joint's frame (n,) [m].
-
-        Args:
-            directions: (n, 3).
-        """
+        """How far the shape goes along unit vectors (n, 3), in the joint's frame."""
         heights: np.ndarray = (directions @ self.vertices.T).max(axis=1)
         return heights + self.radius
 
 
 @lru_cache(maxsize=16)
 def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """Collision shapes of a model's links, in the order of its URDF.
-
-    Raises:
-        ModelFileError: a mesh of the URDF is missing or unreadable.
-    """
+    """Collision shapes of a model's links, in the order of its URDF."""
     return tuple(_shapes(model, COLLISION))
 
 
 @lru_cache(maxsize=16)
 def visual_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """Drawn shapes of a model's links, each part by its convex hull.
-
-    Raises:
-        ModelFileError: a mesh of the URDF is missing or unreadable.
-    """
+    """Drawn shapes of a model's links, each part by its convex hull."""
     return tuple(_shapes(model, VISUAL))
 
 
@@ -342,10 +304,6 @@ def shape_elements(
     model: Model, kind: str
 ) -> Iterator[tuple[str, int, pin.SE3, ET.Element, ET.Element]]:
     """Shapes in a model's URDF, those without extent left out.
-
-    Args:
-        model: one.
-        kind: ``collision`` (``visual`` of a link without any), or ``visual``.
 
     Yields:
         Name of the link, pinocchio's joint that carries it, pose of the shape in the

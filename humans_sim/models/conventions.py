@@ -27,7 +27,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models.model import Model
-from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
+from humans_sim.models.points import ROS_FROM_HUMANS, link_on, to_humans
 
 _SAME_PLACE = 1e-12
 """Joint centres closer than this are one [m]."""
@@ -66,11 +66,7 @@ class Segment:
     inertia: np.ndarray
 
     def turn(self, angles: np.ndarray) -> Rotation:
-        """Orientation in the parent's frame.
-
-        Args:
-            angles: of its joints over time (n, k) [rad].
-        """
+        """Orientation in the parent's frame, at angles of its joints (n, k) [rad]."""
         turned = Rotation.from_matrix(np.tile(self.rotation, (len(angles), 1, 1)))
         for axis, column in zip(self.axes, angles.T, strict=True):
             turned = turned * Rotation.from_rotvec(np.outer(column, axis))
@@ -78,14 +74,10 @@ class Segment:
 
 
 def segments_of(model: Model) -> Mapping[str, Segment]:
-    """Segments of a model by name, parents before children; the base is the first.
-
-    Raises:
-        ParameterError: a joint of it is not a revolute one.
-    """
+    """Segments of a model by name, parents before children; the base is the first."""
     tree = model.pin
     chains = _chains(model)
-    names = {1: _link(model, 1), **{joint: _link(model, joint) for joint in chains}}
+    names = {joint: link_on(tree, joint) for joint in (1, *chains)}
     base = _segment(model, names[1], "", [1], np.zeros((0, 3)))
     segments = {base.name: base}
     for joint, (chain, axes) in chains.items():
@@ -157,14 +149,6 @@ def _axes(model: Model) -> dict[int, np.ndarray]:
             )
         axes[joint] = np.array(column.angular)
     return axes
-
-
-def _link(model: Model, joint: int) -> str:
-    """The first link that a joint carries."""
-    for frame in model.pin.frames:
-        if frame.parentJoint == joint and frame.type == pin.FrameType.BODY:
-            return str(frame.name)
-    return str(model.pin.names[joint])
 
 
 HUMANS = "humans"
@@ -250,8 +234,6 @@ class Convention:
     """Names and definitions of angles.
 
     Attributes:
-        name: e.g. ``opensim``.
-        title: one line for people.
         base: angles of the base in the laboratory; None where it has none.
         position: names of the base's position: forward, up, right; may be empty.
         groups: the other angles, segment by segment.
@@ -273,10 +255,6 @@ def load_convention(name: str | Path, model: Model) -> Convention:
     """A convention by its name, or one's own by its path, for a model.
 
     ``humans`` has no groups: its angles are the model's joints.
-
-    Raises:
-        ParameterError: the package has no such convention, or it is for another model.
-        ModelFileError: the file is malformed.
     """
     if str(name) == HUMANS:
         return _own_joints(model)
@@ -298,7 +276,7 @@ def load_convention(name: str | Path, model: Model) -> Convention:
     base = None
     if "base" in fields:
         entry = fields["base"].fields(("turns", "names"))
-        body = _base_link(model)
+        body = link_on(model.pin, 1)
         base = next(_groups(fields["base"], entry, body, GROUND, ("",), links))
     position: tuple[str, ...] = ()
     if "position" in fields:
@@ -325,16 +303,12 @@ def load_convention(name: str | Path, model: Model) -> Convention:
 def _own_joints(model: Model) -> Convention:
     """The joints of the model itself, its base as OpenSim gives a pelvis."""
     names = BASE_COLUMNS[:3]
-    base = TurnGroup(_base_link(model), GROUND, ("z", "x", "y"), names, names)
+    base = TurnGroup(link_on(model.pin, 1), GROUND, ("z", "x", "y"), names, names)
     return Convention(HUMANS, "joints of the model", base, BASE_COLUMNS[3:], ())
 
 
 def check_convention(name: str | Path) -> None:
-    """Refuse a name that no convention has.
-
-    Raises:
-        ParameterError: the package has no such convention, and it is no ``.yaml`` path.
-    """
+    """Refuse a name that no convention has."""
     if str(name) not in convention_names() and Path(name).suffix != ".yaml":
         known = ", ".join(convention_names())
         raise ParameterError(
@@ -381,12 +355,6 @@ def _check_names(value: YamlValue, names: list[str]) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise value.error(f"'{name}' has more than letters, digits, '_', '.', '-'")
-
-
-def _base_link(model: Model) -> str:
-    """The link that the model's free joint carries."""
-    frames = (f for f in model.pin.frames if f.parentJoint == 1)
-    return next(str(f.name) for f in frames if f.type == pin.FrameType.BODY)
 
 
 def _own(link: str, side: str, links: set[str]) -> str:

@@ -93,9 +93,6 @@ class Joint:
     """A revolute joint between two links.
 
     Attributes:
-        name: joint name.
-        parent: parent link.
-        child: child link.
         origin: joint centre in the parent's frame [m].
         axis: unit vector, in both frames.
         lower: lower limit [rad].
@@ -153,7 +150,6 @@ class HumansLayout:
     """How the HuMAnS coordinate vector of a model is laid out.
 
     Attributes:
-        joints: joint names in the order of the HuMAnS vector.
         base_rotation: axes of the base rotation, first rotation first, e.g. "zyx".
         base_height: height of the base at zero coordinates [m].
         segments: links in the order of the HuMAnS segment numbers.
@@ -223,11 +219,6 @@ class SelfCollision:
     friction: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a coefficient below zero, or a pair in both lists.
-        """
         if self.friction is not None and not self.friction >= 0.0:
             raise ParameterError(
                 f"friction of links must be 0 or more, not {self.friction}"
@@ -245,9 +236,6 @@ class SelfCollision:
         Args:
             given: whether links touch; or the keys ``exclude``, ``include`` and
                 ``friction``, of which lists of pairs add to those of the model.
-
-        Raises:
-            ParameterError: an unknown key, or what is no pair.
         """
         if isinstance(given, bool):
             return replace(self, enabled=given)
@@ -280,11 +268,7 @@ class SelfCollision:
 
 
 def read_self_collision(value: YamlValue) -> SelfCollision:
-    """Self-collision of a section of a file: ``true``, ``false`` or its keys.
-
-    Raises:
-        ModelFileError: something else stands there.
-    """
+    """Self-collision of a section of a file: ``true``, ``false`` or its keys."""
     if not value.is_mapping():
         return SelfCollision(enabled=value.choice(("true", "false")) == "true")
     given = value.fields((), KEYS)
@@ -324,20 +308,12 @@ class ModelParts:
 
     Attributes:
         name: short name, e.g. ``khr1``.
-        title: one line for people.
-        pin_model: the pinocchio model, with a free-flyer base.
-        tags: tags, positions in their link's frame.
-        contacts: names of the tags that are contact points.
-        soles: soles by name.
         humans: layout of the HuMAnS vector.
-        urdf: text of the model's URDF.
         rotors: drive rotors that add to the dynamics, or None.
         parameters: values the model was made with (``height``, ``mass``).
         lengths: named lengths the model was made with [m].
         given_lengths: lengths set one by one [m].
         given_tags: tag positions set one by one, HuMAnS axes [m].
-        source: the model file.
-        self_collision: links that touch each other.
     """
 
     name: str

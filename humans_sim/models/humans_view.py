@@ -54,7 +54,6 @@ class HumansView:
     """A model in HuMAnS coordinates; made by ``model.humans``."""
 
     def __init__(self, model: Model, layout: HumansLayout) -> None:
-        """View of ``model`` with the given layout."""
         self._model = model
         self._layout = layout
         self.size = model.nv
@@ -72,11 +71,7 @@ class HumansView:
         return (*self._layout.joints, *base)
 
     def sized(self, vector: np.ndarray, name: str) -> np.ndarray:
-        """A vector of as many numbers as there are coordinates.
-
-        Raises:
-            ConfigurationError: it has another shape.
-        """
+        """A vector of as many numbers as there are coordinates."""
         vector = np.asarray(vector, dtype=float)
         if vector.shape != self._shape:
             raise ConfigurationError(
@@ -244,10 +239,7 @@ def _quaternion(r):
 
 @kernel
 def _base_map(q_h, qdot_h, joint, order, axes, height):
-    """Pinocchio q and v, the bias, the base block of E, and whether all is finite.
-
-    Rotations act on ROS axes.
-    """
+    """Pinocchio q and v, the bias, the base block of E, and whether all is finite."""
     n = joint.size
     q, v, bias = np.empty(n + 7), np.empty(n + 6), np.zeros(n + 6)
     base = np.zeros((6, 6))
@@ -328,12 +320,7 @@ class _Motion(NamedTuple):
 
 
 class FrameView:
-    """The view of a model from one of its links, or from the world.
-
-    Args:
-        model: the model.
-        reference: name of a link or frame; empty for the world.
-    """
+    """The view of a model from a link or frame, ``reference``; empty: the world."""
 
     def __init__(self, model: Model, reference: str = "") -> None:
         """Use :meth:`humans_sim.Model.seen_from`."""
@@ -374,11 +361,7 @@ class FrameView:
         return np.concatenate([linear[0], about.rotation.T @ angular])
 
     def tags(self, q: np.ndarray) -> np.ndarray:
-        """Tags, then the centre of mass (ntags + 1, 3) [m].
-
-        The manual's TagPositionInPelvisFrame and, in the last row,
-        COMPositionInPelvisFrame.
-        """
+        """Tags, then the centre of mass [m]: TagPositionInPelvisFrame."""
         data = self._move(q, self._still)
         base = self._pose(data)
         moved: np.ndarray = (self._points(data) - base.translation) @ base.rotation

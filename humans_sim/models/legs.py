@@ -32,14 +32,11 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
 from humans_sim.models.description import Sole
 from humans_sim.models.model import Model
+from humans_sim.models.points import link_on
 
 
 def sole_named(model: Model, name: str) -> Sole:
-    """A sole of a model by the name of its frame.
-
-    Raises:
-        ParameterError: the model has no such sole.
-    """
+    """A sole of a model by the name of its frame."""
     for sole in model.soles:
         if sole.name == name:
             return sole
@@ -62,12 +59,7 @@ def tag_of(contact: str) -> str:
 
 
 def contacts_of(sole: Sole, contacts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Rows of the contacts that load a sole, by tag; tags without a row are left out.
-
-    Args:
-        sole: of a model.
-        contacts: names of contacts, e.g. of a run's table.
-    """
+    """Rows of the contacts that load a sole, by tag; tags without one are left out."""
     tags = np.array([tag_of(name) for name in contacts], dtype=object)
     rows = {tag: np.flatnonzero(tags == tag) for tag in load_tags(sole)}
     return {tag: points for tag, points in rows.items() if len(points)}
@@ -104,7 +96,6 @@ class Leg:
 
     Attributes:
         joints: places in ``model.joint_names``.
-        names: of the joints.
         axes: directions in the base's frame (n, 3).
         origins: in the base's frame (n, 3) [m].
         kinds: ``roll``, ``pitch``, ``yaw``, or empty where an axis is oblique (n,).
@@ -143,13 +134,7 @@ def chain(model: Model, joint: int) -> list[int]:
 
 
 def leg_chains(model: Model, left: int, right: int) -> tuple[list[int], list[int]]:
-    """Pinocchio's joints that move one foot and not the other.
-
-    Args:
-        model: the robot.
-        left: pinocchio's joint that carries the left foot.
-        right: the same of the right one.
-    """
+    """Pinocchio's joints that move one foot and not the other."""
     first, second = chain(model, left), chain(model, right)
     shared = set(first) & set(second)
     return (
@@ -159,15 +144,7 @@ def leg_chains(model: Model, left: int, right: int) -> tuple[list[int], list[int
 
 
 def read_leg(model: Model, joints: list[int]) -> Leg:
-    """The joints of a leg.
-
-    Args:
-        model: the robot.
-        joints: pinocchio's numbers, from the hip to the foot.
-
-    Raises:
-        NoBipedError: they are too few, or no knee is among them.
-    """
+    """The joints of a leg, from pinocchio's numbers from the hip to the foot."""
     names = tuple(model.pin.names[joint] for joint in joints)
     listed = ", ".join(names) or "none"
     if len(joints) < 3:
@@ -247,7 +224,6 @@ class Foot:
     """A foot in the zero position.
 
     Attributes:
-        link: that is it.
         joint: pinocchio's number of the joint that carries it.
         corners: of its sole, counter-clockwise from the front left, in the link's
             frame (4, 3) [m].
@@ -271,12 +247,7 @@ class Foot:
 
 @dataclass(frozen=True)
 class Feet:
-    """The feet of a biped.
-
-    Attributes:
-        left, right: the feet.
-        doubts: what is not sure, one sentence each.
-    """
+    """The feet of a biped."""
 
     left: Foot
     right: Foot
@@ -284,12 +255,7 @@ class Feet:
 
 
 def find_feet(model: Model) -> Feet:
-    """Find the feet of a robot.
-
-    Raises:
-        NoBipedError: it has no two legs with flat feet; says why.
-        ModelFileError: a mesh of its shapes cannot be read.
-    """
+    """Find the feet of a robot; :class:`NoBipedError` says why there are none."""
     shapes = [s for s in collision_shapes(model) if s.joint > 1]
     if not shapes:
         raise NoBipedError(
@@ -323,10 +289,7 @@ def find_feet(model: Model) -> Feet:
 
 
 def _pair(
-    model: Model,
-    low: dict[int, float],
-    poses: dict[int, pin.SE3],
-    height: float,
+    model: Model, low: dict[int, float], poses: dict[int, pin.SE3], height: float
 ) -> tuple[int, int, list[str]]:
     """Joints that carry the left and the right foot."""
     floor = min(low.values())
@@ -334,7 +297,7 @@ def _pair(
         (j for j in low if low[j] - floor < _LEVEL * height), key=low.__getitem__
     )
     roots = _roots(model, near, low, _SAME * height)
-    names = {j: _link(model, j) for j in roots}
+    names = {j: link_on(model.pin, j) for j in roots}
     listed = ", ".join(names[j] for j in roots)
     if len(roots) < 2:
         raise NoBipedError(
@@ -356,7 +319,7 @@ def _pair(
     doubts = []
     toes = [j for j in near if j not in roots and set(chain(model, j)) & set(roots)]
     if toes:
-        listed = ", ".join(_link(model, j) for j in toes)
+        listed = ", ".join(link_on(model.pin, j) for j in toes)
         doubts.append(f"{listed}: taken as toes, which stay as they are")
     if apart[1] < 0:
         first, second = second, first
@@ -383,20 +346,8 @@ def _roots(
     return roots
 
 
-def _link(model: Model, joint: int) -> str:
-    """The link that a joint carries."""
-    for frame in model.pin.frames:
-        if frame.type == pin.FrameType.BODY and frame.parentJoint == joint:
-            return str(frame.name)
-    return str(model.pin.names[joint])
-
-
 def _foot(
-    model: Model,
-    data: pin.Data,
-    shapes: list[CollisionShape],
-    leg: Leg,
-    height: float,
+    model: Model, data: pin.Data, shapes: list[CollisionShape], leg: Leg, height: float
 ) -> Foot:
     """The face of a foot that lies lowest, with its frame."""
     joint = shapes[0].joint
@@ -411,7 +362,7 @@ def _foot(
     axes = np.column_stack([forwards, np.cross(up, forwards), up])
     flat = face @ axes
     hull = convex_hull(flat[:, :2])
-    link = _link(model, joint)
+    link = link_on(model.pin, joint)
     if len(hull) < 3 or min(np.ptp(hull, axis=0)) < _POINT * leg.length:
         raise NoBipedError(
             f"{model.name}: {link} touches the ground in a point or a line: walking "

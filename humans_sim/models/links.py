@@ -33,7 +33,6 @@ class LinkTree:
     """Parent and child links of a model's URDF, moving and fixed."""
 
     def __init__(self, model: Model) -> None:
-        """Read the joints of the model's URDF."""
         self._model = model
         self._data = model.data()
         self._moving: list[tuple[str, str]] = []
@@ -76,15 +75,9 @@ _ROWS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (0, 2))
 
 
 class LinkCoordinates:
-    """Six coordinates of three tags on one link, in HuMAnS coordinates.
-
-    Args:
-        model: the model.
-        tags: names of the tags a, b and c.
-    """
+    """Six coordinates of the tags a, b, c on one link of a model, HuMAnS ones."""
 
     def __init__(self, model: Model, tags: Sequence[str]) -> None:
-        """Choose the tags."""
         links = {tag.name: tag.link for tag in model.parts.tags}
         for name in tags:
             if name not in links:

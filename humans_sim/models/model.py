@@ -79,7 +79,6 @@ class Model:
         return self._points(tuple(by_name[name] for name in names))
 
     def __repr__(self) -> str:
-        """Name and size."""
         return f"<Model {self.name}: {self.nv} degrees of freedom, {self.mass:g} kg>"
 
     def data(self) -> pin.Data:
@@ -132,11 +131,7 @@ class Model:
         return q
 
     def standing(self, joints: np.ndarray) -> np.ndarray:
-        """Upright configuration with these joint angles, lowest contact on the ground.
-
-        Args:
-            joints: angles in the order of :attr:`joint_names` [rad].
-        """
+        """Upright configuration with joint angles, lowest contact on the ground."""
         q = self.neutral()
         q[7:] = joints
         if self.contact_names:
@@ -388,12 +383,7 @@ class Model:
     def with_tag_positions(
         self, positions: Mapping[str, np.ndarray] | np.ndarray
     ) -> Model:
-        """The model with tags moved on their segments, HuMAnS axes [m].
-
-        Args:
-            positions: by tag name, or all of them (ntags, 3) or flat in tag order
-                (the manual's SetTag2JointLengths).
-        """
+        """The model with tags moved, by name or all in order (SetTag2JointLengths)."""
         from humans_sim.models.files.named_models import named_tags
 
         given = named_tags(self.tag_names, positions, self.name)
@@ -445,14 +435,9 @@ def _is_sound(q: np.ndarray) -> bool:
 
 
 class JointMemory:
-    """The memory of some joints in a data object.
-
-    Attributes:
-        data: the object; it must live as long as this does.
-    """
+    """The memory of some joints in a data object, which must live as long as this."""
 
     def __init__(self, data: pin.Data, joints: Sequence[int]) -> None:
-        """Look up where the joints are."""
         self.data = data
         self._joints = np.array(joints, dtype=np.intp)
         count = len(data.oMi)

@@ -113,22 +113,14 @@ def point_force(
     point: np.ndarray,
     force: np.ndarray,
 ) -> np.ndarray:
-    """Generalised force of a world force at a point of a link (nv,).
-
-    Args:
-        model: of pinocchio, with a free base.
-        data: of the model; it is written.
-        q: configuration.
-        link: a link or frame; empty for the base.
-        point: in the link's frame [m].
-        force: in the world [N].
-
-    Raises:
-        ParameterError: there is no such link.
-    """
+    """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
     if link and not model.existFrame(link):
         raise ParameterError(f"{model.name} has no link '{link}'")
-    frame = model.getFrameId(link) if link else _base_frame(model)
+    frame = (
+        model.getFrameId(link)
+        if link
+        else (model.getFrameId(link_on(model, 1), pin.FrameType.BODY))
+    )
     jacobian = pin.computeFrameJacobian(
         model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     )
@@ -139,9 +131,9 @@ def point_force(
     return generalised
 
 
-def _base_frame(model: pin.Model) -> int:
-    """The link that the free base carries."""
-    for index, frame in enumerate(model.frames):
-        if frame.parentJoint == 1 and frame.type == pin.FrameType.BODY:
-            return index
-    raise ParameterError("the model has no base link")
+def link_on(tree: pin.Model, joint: int) -> str:
+    """The first link that a joint carries; the joint's name where there is none."""
+    for frame in tree.frames:
+        if frame.parentJoint == joint and frame.type == pin.FrameType.BODY:
+            return str(frame.name)
+    return str(tree.names[joint])

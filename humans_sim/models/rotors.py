@@ -66,11 +66,7 @@ class Rotors:
     add_effects: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], bool]
 
     def angles(self, q: np.ndarray) -> np.ndarray:
-        r"""Rotor angles :math:`\theta(q)` (nmotors,) [rad].
-
-        Raises:
-            ConfigurationError: a joint is beyond the reach of its screw.
-        """
+        r"""Rotor angles :math:`\theta(q)` (nmotors,) [rad]."""
         angles = rotor_angles(q, self.table, len(self.names))
         return self._reached(angles)
 
@@ -78,9 +74,6 @@ class Rotors:
         r"""Gear ratios :math:`J_r(q)` (nmotors, njoints), so that theta' = J_r v[6:].
 
         Rows are motors, columns joints in the order of ``model.joint_names``.
-
-        Raises:
-            ConfigurationError: a joint is beyond the reach of its screw.
         """
         ratios = rotor_jacobian(q, self.table, len(self.names))
         return self._reached(ratios)
@@ -99,13 +92,7 @@ class Rotors:
 def read_rotors(
     section: YamlValue, order: Sequence[str], velocity_index: Mapping[str, int]
 ) -> Rotors:
-    """Read the ``rotors`` section of a model file.
-
-    Args:
-        section: the section.
-        order: joint names in HuMAnS order; motors are numbered alike.
-        velocity_index: index of each joint in the velocity vector.
-    """
+    """Read the ``rotors`` section; motors are numbered as joints in HuMAnS order."""
     fields = section.fields(("inertia", "ratios", "ankle", "knee", "hip", "trunk"))
     for name in _DRIVEN:
         if name not in order:

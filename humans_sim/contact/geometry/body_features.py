@@ -124,12 +124,7 @@ def _balls(centres: bytes, radii: bytes) -> Balls:
 
 
 def left_out(body: Balls, balls: Balls) -> float:
-    """How far a body stands out of some balls, at most [m].
-
-    Args:
-        body: vertices of a convex body, each with its radius.
-        balls: none of them give infinity.
-    """
+    """How far a convex body stands out of some balls, at most [m]; none: infinity."""
     return _left_out(_key(body, balls)) if len(balls.radii) else np.inf
 
 
@@ -142,13 +137,7 @@ def _left_out(key: tuple[bytes, ...]) -> float:
 
 
 def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
-    """Balls inside a convex body that it stands out of by less than a tolerance.
-
-    Args:
-        body: vertices of the body, each with its radius.
-        tolerance: [m].
-        given: balls that are there already; those of the result come in addition.
-    """
+    """Balls, beside given ones, that a body stands out of by less than a tolerance."""
     return _cover(_key(body, given), float(tolerance))
 
 
@@ -200,11 +189,7 @@ def _set_cover(
 
 
 def _one_for_two(body: Balls, given: Balls, chosen: Balls, tolerance: float) -> Balls:
-    """Balls of which one in the middle of two takes the place of both.
-
-    Where the body stands out no further: of corners near each other the middles are no
-    candidates, as there would be too many of them.
-    """
+    """Balls of which one in the middle of two takes the place of both."""
     directions = _directions(_CHECK)
     heights = body.support(directions)
     first, second = np.triu_indices(len(chosen.radii), 1)
@@ -271,13 +256,7 @@ def _hull(points: np.ndarray) -> ConvexHull | None:
 def _largest_gaps(
     body: Balls, balls: Balls, heights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Directions in which a body stands out most, best first, and how far.
-
-    Args:
-        body: the body.
-        balls: in place of it.
-        heights: of the body along the directions of the check, where they are known.
-    """
+    """Directions in which a body stands out most, best first, and how far."""
     directions = _directions(_CHECK)
     heights = body.support(directions) if heights is None else heights
     values = heights - balls.support(directions)
@@ -408,11 +387,7 @@ class BodyFeatures:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Sequence[Any]]) -> BodyFeatures:
-        """The features that :meth:`record` gave.
-
-        Raises:
-            ValueError: there are not five entries to each, or not four numbers.
-        """
+        """The features that :meth:`record` gave; ValueError where it gave none."""
         links = tuple(str(row[0]) for row in record.values())
         numbers = np.array([row[1:] for row in record.values()], dtype=float)
         if not np.isfinite(numbers).all():
@@ -421,11 +396,7 @@ class BodyFeatures:
         return cls(tuple(record), links, numbers[:, :3], numbers[:, 3])
 
     def in_joints(self, model: Model) -> tuple[list[int], np.ndarray]:
-        """Joints that carry the links, and places in the frames of these joints.
-
-        Raises:
-            ParameterError: the model has no such link.
-        """
+        """Joints that carry the links, and places in the frames of these joints."""
         joints, places = [], []
         for link, place in zip(self.links, self.places, strict=True):
             if not model.pin.existFrame(link):
@@ -441,16 +412,7 @@ def body_features(
     contacts: Sequence[str] | None = None,
     radii: Mapping[str, float] | None = None,
 ) -> BodyFeatures:
-    """Features of a model that touch in addition to some of its tags.
-
-    Args:
-        model: the model.
-        contacts: tags that touch; the model's contact points unless given.
-        radii: of balls around them, by name [m].
-
-    Raises:
-        ModelFileError: a mesh of the model is missing or unreadable.
-    """
+    """Features that touch in addition to tags (``contacts``, ``radii`` [m])."""
     tags = model.contact_names if contacts is None else tuple(contacts)
     touching = _touching(model, tags, radii or {})
     tolerance = 2.0 * SHARE * model_height(model)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull, HalfspaceIntersection
@@ -49,12 +50,7 @@ class ConvexCore:
 
     @classmethod
     def of(cls, vertices: np.ndarray, radius: float = 0.0) -> ConvexCore:
-        """The core of the points within ``radius`` of the hull of some vertices.
-
-        Args:
-            vertices: (n, 3) [m].
-            radius: [m].
-        """
+        """The core of the points within ``radius`` [m] of the hull of some vertices."""
         vertices = _thick(np.array(vertices, dtype=float))
         if len(vertices) < 4:
             none = np.zeros(0, dtype=np.int64)
@@ -65,8 +61,7 @@ class ConvexCore:
         return cls(vertices, radius, normals, loops, ends)
 
 
-@dataclass(frozen=True, eq=False)
-class CoreTable:
+class CoreTable(NamedTuple):
     """Several cores as arrays, for compiled functions.
 
     Attributes:
@@ -107,19 +102,6 @@ class CoreTable:
             length=np.array(
                 [np.ptp(c.vertices, axis=0).max() + 2.0 * c.radius for c in cores]
             ),
-        )
-
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """The fields in their order, as compiled functions take them."""
-        return (
-            self.vertices,
-            self.vertex_start,
-            self.normals,
-            self.face_start,
-            self.loops,
-            self.loop_start,
-            self.radius,
-            self.length,
         )
 
 

@@ -36,13 +36,7 @@ _LOW = 1e-7
 
 @kernel
 def place(pose, local, out):
-    """A point of a joint's frame in the world.
-
-    Args:
-        pose: columns of the rotation, then the place (12,).
-        local: (3,).
-        out: (3,), is filled.
-    """
+    """A point in the world; ``pose``: columns of a rotation, then a place (12,)."""
     for i in range(3):
         out[i] = (
             pose[i] * local[0]
@@ -93,14 +87,7 @@ def basis(n, frame):
 
 @kernel
 def _feature(cores, which, pose, frame, side):
-    """The feature of a core in a direction: a face, an edge or a corner.
-
-    Args:
-        cores: fields of a :class:`CoreTable`.
-        which: the core.
-        pose: of its joint (12,).
-        frame: normal and tangents (3, 3).
-        side: -1 for the core that the normal points to, 1 for the other.
+    """The feature of core ``which`` in a direction: a face, an edge or a corner.
 
     Returns:
         rows across, across, along the normal (k, 3): in the order around a face;
@@ -163,12 +150,7 @@ def _feature(cores, which, pose, frame, side):
 
 @kernel
 def _clip(subject, area):
-    """The part of a polygon or segment over a convex polygon (k, 3).
-
-    Args:
-        subject: rows across, across, along (m, 3).
-        area: the same, in the order of the angle (n, 3).
-    """
+    """The part of a polygon or segment (m, 3) over a convex polygon (n, 3)."""
     closed = subject.shape[0] > 2
     points = subject
     for e in range(area.shape[0]):
@@ -214,11 +196,7 @@ def _plane_height(rows, x, y):
 
 @kernel
 def _segments(one, other):
-    """Where two segments that run side by side lie over each other.
-
-    Returns:
-        rows across, across, height of the first, height of the second (0 or 2, 4).
-    """
+    """Where segments side by side lie over each other: across twice, both heights."""
     none = np.empty((0, 4))
     dx, dy = one[1, 0] - one[0, 0], one[1, 1] - one[0, 1]
     ex, ey = other[1, 0] - other[0, 0], other[1, 1] - other[0, 1]
@@ -315,16 +293,7 @@ def pair_points(cores, which, poses, near):
 
 @kernel
 def spread_out(points, gap, most):
-    """A few of many points: the one with the least gap, then the farthest from all.
-
-    Args:
-        points: (k, 3) [m].
-        gap: (k,) [m].
-        most: how many.
-
-    Returns:
-        their numbers.
-    """
+    """Numbers of a few points: that with the least gap, then the farthest from all."""
     count = points.shape[0]
     chosen = np.empty(min(most, count), np.int64)
     distance = np.full(count, np.inf)
@@ -380,13 +349,7 @@ class BoxPlaces(NamedTuple):
 
 @kernel
 def choose(one, other, choice):
-    """Choose the axis along which two boxes are looked at; fills six numbers.
-
-    Args:
-        one: row of the first box, as of :class:`~humans_sim.contact.Box`.
-        other: row of the second.
-        choice: (6,) integers.
-    """
+    """Choose the axis along which two rows of boxes are looked at; fills ``choice``."""
     choice[:] = 0
     a, b = one[7:16].reshape(3, 3), other[7:16].reshape(3, 3)
     shift = one[1:4] - other[1:4]
@@ -434,16 +397,7 @@ def choose(one, other, choice):
 
 @kernel
 def box_contacts(one, other, choice, fixed, places):
-    """Gaps, points and normals (from the other box to the first) of all places.
-
-    Args:
-        one: row of the first box.
-        other: row of the second.
-        choice: of :func:`choose`.
-        fixed: whether the places that have a point stay the same.
-        places: a :class:`BoxPlaces` to fill; which have a point, unless ``fixed``;
-            points and normals only where there is a point.
-    """
+    """Fill a :class:`BoxPlaces`; which places have a point, only unless ``fixed``."""
     places.gap[:] = FAR
     if not fixed:
         places.active[:] = False

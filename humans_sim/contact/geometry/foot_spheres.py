@@ -39,8 +39,6 @@ class Feet:
     """A model and how it touches: arguments of a simulation.
 
     Attributes:
-        model: the model; with the centres of the balls among its tags.
-        contacts: the tags that may touch.
         radii: of the balls, by tag [m].
     """
 
@@ -50,15 +48,7 @@ class Feet:
 
 
 def feet_of(model: Model, geometry: str, contacts: Sequence[str] | None = None) -> Feet:
-    """The feet of a model by one word.
-
-    Args:
-        model: the model.
-        geometry: ``points``, the contacts as they are; ``soles``, the corners of the
-            soles and nothing else; ``spheres``, balls instead of these corners;
-            ``sole_points``, points all over the soles beside their corners.
-        contacts: tags that may touch; the model's contact points unless given.
-    """
+    """The feet of a model by a word of ``Contacts.geometry``."""
     if geometry not in GEOMETRIES:
         raise ParameterError(
             f"contact_geometry must be one of {', '.join(GEOMETRIES)}, not '{geometry}'"
@@ -86,13 +76,6 @@ def sphere_feet(
     at the left and right corners of the front half, moved in where they would stand
     out. So a rectangular sole has them in its corners, a human one under the heads of
     the first and the fifth metatarsal.
-
-    Args:
-        model: a model with soles of three corners or more each, x forward and z up.
-        heel_radius: [m]; as the sole allows unless given.
-        fore_radius: [m]; the same.
-        contacts: tags that may touch, the model's contact points unless given; the
-            corners of soles among them give way to the balls.
     """
     corners = _corners(model)
     balls: dict[str, dict[str, Any]] = {}
@@ -109,19 +92,12 @@ def sphere_feet(
 
 
 def sole_point_feet(
-    model: Model,
-    spacing: float = POINT_SPACING,
-    contacts: Sequence[str] | None = None,
+    model: Model, spacing: float = POINT_SPACING, contacts: Sequence[str] | None = None
 ) -> Feet:
     """Soles with points all over them, beside their corners: ``<sole>_point_<k>``.
 
     What has corners alone does not feel an edge or a stone under its middle. Points
     feel an edge at most one spacing off, and stones that are wider than a spacing.
-
-    Args:
-        model: a model with soles of three corners or more each, z up.
-        spacing: largest distance of neighbouring points along x and y [m].
-        contacts: tags that may touch; the model's contact points unless given.
     """
     if not (math.isfinite(spacing) and spacing > 0):
         raise ParameterError(f"spacing of points must be above 0 m, not {spacing}")
@@ -182,12 +158,7 @@ def sphere_tags(model: Model) -> dict[str, dict[str, list[Any]]]:
 def with_sphere_tags(
     model: Model, balls: Mapping[str, Mapping[str, Sequence[Any]]]
 ) -> Model:
-    """A model with these balls, and no others, in its soles.
-
-    Args:
-        model: the model.
-        balls: as :func:`sphere_tags` gives them.
-    """
+    """A model with balls of :func:`sphere_tags`, and no others, in its soles."""
     parts = model.parts
     old = {name for sole in model.soles for name in sole.spheres}
     kept = [tag for tag in parts.tags if tag.name not in old]

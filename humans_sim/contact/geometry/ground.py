@@ -31,19 +31,12 @@ class CompliantSurface(Protocol):
 
     Points of a model that go below it are pushed back by forces, not by the contact
     law. :mod:`humans_sim.soft.ground` has one.
-
-    Attributes:
-        name: that of the solid.
     """
 
     name: str
 
     def reaction(self, system: Any) -> Any:
-        """Its reaction on a system in its scene, from rest on.
-
-        Returns:
-            a :class:`~humans_sim.dynamics.applied_loads.SurfaceReaction`.
-        """
+        """Its ``SurfaceReaction`` on a system in its scene, from rest on."""
 
     def record(self) -> dict[str, Any]:
         """Its record in a run, plain data; ``compliance`` of its contacts [m/N]."""
@@ -61,16 +54,7 @@ def stairs_mesh(
     width: float,
     name: str = "stairs",
 ) -> TriangleMesh:
-    """Stairs that climb along x, standing on the floor, as one mesh.
-
-    Args:
-        count: number of steps.
-        rise: of each [m].
-        depth: of each [m].
-        start: x of the first riser [m].
-        width: along y, around y = 0 [m].
-        name: of the mesh.
-    """
+    """Stairs that climb along x, standing on the floor, as one mesh."""
     _check_numbers("stairs", rise=rise, depth=depth, width=width)
     if not (count >= 1 and count == int(count)):
         raise ParameterError(f"stairs have one step or more, not {count}")
@@ -89,16 +73,7 @@ def ramp_mesh(
     width: float,
     name: str = "ramp",
 ) -> TriangleMesh:
-    """A ramp that climbs along x, standing on the floor, and a level part behind it.
-
-    Args:
-        angle: 0 to 1.5 [rad].
-        length: of the ramp along x [m].
-        start: x of its foot [m].
-        platform: length of the level part, 0 for none [m].
-        width: along y, around y = 0 [m].
-        name: of the mesh.
-    """
+    """A ramp that climbs along x, standing on the floor, and a level part behind it."""
     _check_numbers("a ramp", length=length, width=width)
     if not 0.0 < angle <= 1.5:
         raise ParameterError(f"angle of a ramp: 0 to 1.5 rad, not {angle}")
@@ -123,14 +98,6 @@ def rubble_field(
 
     A border at the height of the floor would be a buried wall, which feet that slide on
     the floor run into by a rounding error.
-
-    Args:
-        seed: of the random numbers.
-        height: of the highest [m].
-        size: along x and y [m].
-        spacing: of the grid [m].
-        start: x at which it begins; it lies around y = 0 [m].
-        name: of the field.
     """
     length, width = (float(side) for side in size)
     _check_numbers("rubble", height=height, length=length, width=width, spacing=spacing)
@@ -223,7 +190,6 @@ class Ground:
     surface: CompliantSurface | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         SOLIDS.check("a scene", len(self.solids))
         for friction in (self.friction, *(s.friction for s in self.solids)):
             if friction is not None and not (math.isfinite(friction) and friction >= 0):
@@ -246,11 +212,7 @@ class Ground:
         self.table()
 
     def table(self, reach: float = 0.0) -> np.ndarray:
-        """The solids as numbers (nsolids, 16), for the compiled distance.
-
-        Args:
-            reach: radius of the largest ball that touches them [m].
-        """
+        """The solids as numbers (nsolids, 16); ``reach``: of the largest ball [m]."""
         rows = np.array([solid.row() for solid in self.solids]).reshape(-1, 16)
         start = 0
         for row, solid in zip(rows, self.solids, strict=True):
@@ -327,14 +289,7 @@ class Ground:
         """Stairs as one mesh that climbs along x from ``start``, standing on the floor.
 
         :meth:`with_steps` makes the same of boxes. In one mesh no step hides in the one
-        above, so there are fewer contacts.
-
-        Args:
-            count: number of steps.
-            rise: of each [m].
-            depth: of each [m].
-            start: x of the first riser [m].
-            width: along y, around y = 0 [m].
+        above, so there are fewer contacts. Lengths are in [m].
         """
         return self.with_solids(stairs_mesh(count, rise, depth, start, width))
 
@@ -346,15 +301,7 @@ class Ground:
         platform: float = 0.0,
         width: float = 2.0,
     ) -> Ground:
-        """A ramp that climbs along x from ``start``, standing on the floor.
-
-        Args:
-            angle: of the ramp, 0 to 1.5 [rad].
-            length: of the ramp along x [m].
-            start: x of its foot [m].
-            platform: length of the level part behind it [m].
-            width: along y, around y = 0 [m].
-        """
+        """A ramp that climbs along x from ``start``, standing on the floor [rad, m]."""
         return self.with_solids(ramp_mesh(angle, length, start, platform, width))
 
     def with_rubble(
@@ -365,15 +312,7 @@ class Ground:
         spacing: float = 0.02,
         start: float = 0.0,
     ) -> Ground:
-        """Random heights on the floor from ``x = start`` on, around y = 0.
-
-        Args:
-            seed: of the random numbers; the same seed gives the same rubble.
-            height: of the highest [m].
-            size: of the field along x and y [m].
-            spacing: of its grid [m].
-            start: x at which it begins [m].
-        """
+        """Random heights [m] on the floor from ``x = start`` on, by their seed."""
         return self.with_solids(rubble_field(seed, height, size, spacing, start))
 
     def with_chair(
@@ -396,11 +335,7 @@ class Ground:
         )
         back = Box(
             (BACK_THICKNESS, SEAT_WIDTH, BACK_HEIGHT),
-            (
-                x - SEAT_DEPTH - BACK_THICKNESS / 2,
-                0.0,
-                seat_height + BACK_HEIGHT / 2,
-            ),
+            (x - SEAT_DEPTH - BACK_THICKNESS / 2, 0.0, seat_height + BACK_HEIGHT / 2),
             name="chair_back",
             friction=friction,
         )
@@ -413,15 +348,7 @@ _NOTHING = -np.inf
 
 
 def ground_heights(ground: Ground, points: np.ndarray) -> np.ndarray:
-    """Height of the ground's surface at places, seen from above (n,) [m].
-
-    Args:
-        ground: its solids; what lies under another one is not seen.
-        points: x and y (n, 2) [m].
-
-    Returns:
-        NaN where nothing is met.
-    """
+    """Height of the surface at places (n, 2), from above (n,) [m]; NaN: nothing met."""
     places = np.atleast_2d(np.asarray(points, dtype=float))
     highest = np.full(len(places), _NOTHING)
     for solid in ground.solids:

@@ -113,13 +113,6 @@ def square_between(a, b):
 def nearest_triangle(row, data, point, limit, closest):
     """The triangle of a mesh that is nearest to a point.
 
-    Args:
-        row: of the mesh.
-        data: of all meshes.
-        point: (3,) [m].
-        limit: distance beyond which nothing is looked for [m].
-        closest: filled with its nearest point (3,) [m].
-
     Returns:
         where the triangle begins in ``data``, -1 where there is none within the limit;
         the region of the nearest point.
@@ -193,17 +186,7 @@ def same_plane(data, triangle, point, closest):
 
 @kernel
 def split_nodes(low, high, leaf, nodes):
-    """Split boxes of triangles into a tree, each node at the median of its widest axis.
-
-    Args:
-        low: corners of the boxes of the triangles (n, 3).
-        high: the opposite ones (n, 3).
-        leaf: most triangles of a leaf.
-        nodes: filled, in the order of a walk from left to right (m, 8).
-
-    Returns:
-        the order of the triangles (n,), and the number of nodes.
-    """
+    """Split boxes into a tree, at medians of widest axes; the order, how many nodes."""
     count = low.shape[0]
     middle = 0.5 * (low + high)
     # Large triangles, such as the bottom under fine ground, are a branch of their own:
@@ -273,7 +256,6 @@ class MeshTable(NamedTuple):
 
     Attributes:
         vertices: all different (n, 3) [m].
-        faces: (m, 3).
         data: nodes, triangles and normals of vertices, one after the other.
         triangles: where the triangles begin.
         normals: where the normals of vertices begin.
@@ -291,12 +273,7 @@ class MeshTable(NamedTuple):
 
 
 def mesh_table(vertices: object, faces: object, name: str) -> MeshTable:
-    """Check a mesh, and put it into numbers.
-
-    Args:
-        vertices: (n, 3) [m]; equal ones are merged.
-        faces: three vertices each, counter-clockwise seen from outside (m, 3).
-        name: what messages call it.
+    """Check a mesh, and put it into numbers; equal vertices are merged.
 
     Raises:
         ParameterError: it is empty, too large, not finite, degenerate, not a surface

@@ -157,17 +157,7 @@ def _deepest_around(row, data, point, triangle, corner):
 
 @kernel
 def feature_contact(row, data, point, hit, normal, hessian):
-    """Signed distance to what is nearest, with its normal and Hessian.
-
-    Args:
-        row: of the mesh.
-        data: of all meshes.
-        point: (3,) [m].
-        hit: nearest point (3), where its triangle begins, its region; the last two
-            change where another face counts.
-        normal: filled (3,).
-        hessian: filled (3, 3) [1/m].
-    """
+    """Signed distance to what was hit; fills its normal and its Hessian [1/m]."""
     triangle, region = int(hit[3]), int(hit[4])
     closest = hit[:3]
     length = np.sqrt(square_between(point, closest))
@@ -283,17 +273,7 @@ def _may_extend(data, triangle, region):
 
 @kernel
 def _candidate(row, data, point, first, hit, contact):
-    """Gap and normal of a triangle as a further contact beside the first.
-
-    Args:
-        row: of the mesh.
-        data: of all meshes.
-        point: (3,) [m].
-        first: normal, nearest point and gap of the first contact (7,).
-        hit: nearest point, triangle and region, of the triangle.
-        contact: filled with normal, nearest point and gap (7,); an infinite gap where
-            it is none.
-    """
+    """Fill normal, nearest point and gap of a further contact; infinite without one."""
     contact[3:6] = hit[:3]
     contact[6] = np.inf
     triangle, region = int(hit[3]), int(hit[4])
@@ -365,18 +345,7 @@ def _reaches_ahead(data, triangle, first):
 
 @kernel
 def _gather(row, data, point, first, hits):
-    """The nearest candidates for further contacts beside the first, in any order.
-
-    Args:
-        row: of the mesh.
-        data: of all meshes.
-        point: (3,) [m].
-        first: normal, nearest point and gap of the first contact (7,).
-        hits: filled with their hits (12, 5).
-
-    Returns:
-        normals, nearest points and gaps (12, 7), and how many there are.
-    """
+    """The nearest candidates for further contacts (12, 7), in any order; how many."""
     contacts = np.empty((_MOST, 7))
     count = 0
     start, triangles = int(row[NODES]), int(row[MESH_TRIANGLES])
@@ -487,16 +456,7 @@ def next_feature(row, data, point):
 
 @kernel
 def surface_distance(row, data, point, normal, hessian):
-    """Signed distance of a point to any solid; fills its normal and its Hessian.
-
-    Args:
-        row: of the solid.
-        data: of all meshes of the scene; None without any: what looks at it is left
-            out of the machine code.
-        point: (3,) [m].
-        normal: filled (3,).
-        hessian: filled (3, 3) [1/m].
-    """
+    """Signed distance of a point to any solid; fills its normal and its Hessian."""
     # A floor is by far the most frequent: here it costs no call.
     if row[0] == HALF_SPACE:
         total = 0.0
@@ -523,13 +483,7 @@ def _mesh_distance(row, data, point, normal, hessian):
 
 @kernel
 def least_distances(rows, data, points):
-    """Signed distance of each point to the nearest solid (n,) [m].
-
-    Args:
-        rows: of the solids (s, 16).
-        data: of all meshes of the scene, or None.
-        points: (n, 3) [m].
-    """
+    """Signed distance of each point to the nearest solid (n,) [m]."""
     least = np.empty(points.shape[0])
     normal, hessian = np.empty(3), np.empty((3, 3))
     for k in range(points.shape[0]):

@@ -29,7 +29,7 @@ class HalfSpace:
     Attributes:
         normal: direction out of the solid; any length above zero.
         point: a point of the plane [m].
-        name: what messages and events call it.
+        name: in messages and events.
         friction: Coulomb's coefficient of this solid, whatever the law of its scene;
             None for that of the scene.
     """
@@ -54,15 +54,12 @@ class HalfSpace:
 
 @dataclass(frozen=True)
 class Box:
-    """A box.
+    """A box; ``name`` and ``friction`` are as of a :class:`HalfSpace`.
 
     Attributes:
         size: its three edges [m].
         centre: [m].
         rotation: (3, 3) rotation matrix, or None for edges along the axes.
-        name: what messages and events call it.
-        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
-            None for that of the scene.
     """
 
     size: tuple[float, float, float]
@@ -89,15 +86,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball.
-
-    Attributes:
-        radius: [m].
-        centre: [m].
-        name: what messages and events call it.
-        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
-            None for that of the scene.
-    """
+    """A ball; ``name`` and ``friction`` are as of a :class:`HalfSpace`."""
 
     radius: float
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)

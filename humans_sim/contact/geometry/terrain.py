@@ -51,15 +51,7 @@ Mesh = TypeVar("Mesh")
 
 
 def read_image(path: Path | str, budget: Budget) -> np.ndarray:
-    """Grey levels of a picture, 0 to 1 (nx, ny): right is x, up is y.
-
-    Args:
-        path: the file.
-        budget: of the pixels.
-
-    Raises:
-        FileError: it cannot be read, or has too many pixels.
-    """
+    """Grey levels of a picture, 0 to 1 (nx, ny): right is x, up is y."""
     from PIL import Image
 
     data = read_bytes(path, FileError, LARGEST_IMAGE)
@@ -87,15 +79,7 @@ def read_image(path: Path | str, budget: Budget) -> np.ndarray:
 
 
 def read_heights(path: Path | str, budget: Budget) -> np.ndarray:
-    """Heights of an array (``.npy``) or a table (``.csv``), one row for each x.
-
-    Args:
-        path: the file.
-        budget: of the numbers.
-
-    Raises:
-        FileError: it cannot be read, or is too large.
-    """
+    """Heights of an array (``.npy``) or a table (``.csv``), one row for each x."""
     suffix = Path(path).suffix.lower()
     if suffix == ".npy":
         return _read_array(path, budget.most)
@@ -141,11 +125,7 @@ def _read_table(path: Path | str, budget: Budget) -> np.ndarray:
 def read_mesh_file(
     path: Path | str, scale: float, make: Callable[[np.ndarray, np.ndarray], Mesh]
 ) -> Mesh:
-    """A mesh of a file, made of its vertices (n, 3) [m] and faces (m, 3).
-
-    Raises:
-        FileError: it cannot be read, or its mesh is not sound.
-    """
+    """A mesh of a file, made of its vertices (n, 3) [m] and faces (m, 3)."""
     import trimesh
 
     suffix = Path(path).suffix.lower()
@@ -186,17 +166,11 @@ class TriangleMesh:
 
     Equal vertices are one. The faces wind counter-clockwise seen from outside. Beyond
     the border of an open surface there is nothing to touch but the border itself.
+    ``name`` and ``friction`` are as of other solids.
 
     Attributes:
         vertices: (n, 3) [m].
         faces: three vertices each (m, 3).
-        name: what messages and events call it.
-        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
-            None for that of the scene.
-
-    Raises:
-        ParameterError: the mesh is empty, too large, degenerate, not a surface with two
-            sides, or turned inside out.
     """
 
     vertices: np.ndarray
@@ -206,7 +180,6 @@ class TriangleMesh:
     _table: MeshTable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the mesh."""
         table = mesh_table(self.vertices, self.faces, self.name)
         for key, value in (
             ("_table", table),
@@ -224,18 +197,7 @@ class TriangleMesh:
         name: str = "mesh",
         friction: float | None = None,
     ) -> TriangleMesh:
-        """Read a mesh from ``.stl``, ``.obj`` or ``.ply``.
-
-        Args:
-            path: the file.
-            scale: of its coordinates, e.g. 0.001 for millimetres.
-            origin: where its origin lies in the world [m].
-            name: what messages and events call it.
-            friction: Coulomb's coefficient, or None.
-
-        Raises:
-            FileError: the file cannot be read, or its mesh is not sound.
-        """
+        """Read a mesh from ``.stl``, ``.obj`` or ``.ply``; a scale of 0.001 for mm."""
         shift = finite_array(origin, (3,), f"origin of {name}")
         return read_mesh_file(
             path, scale, lambda v, f: cls(v + shift, f, name, friction)
@@ -252,11 +214,7 @@ class TriangleMesh:
         return self._table.data
 
     def row(self, rank: int = 0) -> np.ndarray:
-        """The row of the mesh for the compiled distance (16,).
-
-        Args:
-            rank: which contact of a point with it is meant, 0 to 2.
-        """
+        """The row for the compiled distance (16,), of the contact ``rank``, 0 to 2."""
         row = np.zeros(16)
         row[0], row[RANK], row[REACH] = MESH, rank, 0.0
         row[BAND] = _BAND * self._table.edge
@@ -281,20 +239,15 @@ class HeightField(TriangleMesh):
     The height ``heights[i, j]`` lies over ``x = origin_x + i spacing`` and
     ``y = origin_y + j spacing``. Each cell is two triangles, split along the diagonal
     from (i, j) to (i + 1, j + 1): the surface is the mesh that is drawn, flat parts are
-    planes, and distances to it are exact. A bilinear cell is neither.
+    planes, and distances to it are exact. A bilinear cell is neither. ``name`` and
+    ``friction`` are as of other solids.
 
     Args:
         heights: over ``origin`` (nx, ny), 2 or more along each side [m].
         spacing: of the grid [m]; one number, or those along x and y.
         origin: place of ``heights[0, 0]`` at height zero [m].
-        name: what messages and events call it.
-        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
-            None for that of the scene.
         bottom: height of the flat bottom over ``origin`` [m]; a tenth of the longer
             side below the lowest height unless given.
-
-    Raises:
-        ParameterError: heights or spacing cannot be used.
     """
 
     heights: np.ndarray
@@ -311,7 +264,6 @@ class HeightField(TriangleMesh):
         friction: float | None = None,
         bottom: float | None = None,
     ) -> None:
-        """Check the numbers, and make the mesh."""
         grid = real_array(heights, f"heights of {name}")
         if grid.ndim != 2 or min(grid.shape) < 2:
             raise ParameterError(
@@ -359,19 +311,6 @@ class HeightField(TriangleMesh):
         """Heights from the grey levels of a picture: black 0, white ``height``.
 
         Its right side lies along x, its upper side along y.
-
-        Args:
-            path: a picture of 8 or 16 bits a pixel (png, tif, bmp, pgm, jpg).
-            size: of the field along x and y [m].
-            height: of white over black [m].
-            origin: of its lower left corner [m]; such that the field lies around the
-                world's origin unless given.
-            name: what messages and events call it.
-            friction: Coulomb's coefficient, or None.
-
-        Raises:
-            FileError: the picture cannot be read or is too large.
-            ParameterError: the numbers cannot be used.
         """
         sides = finite_array(size, (2,), f"size of {name}")
         if (sides <= 0).any() or not (np.isfinite(height) and height > 0):
@@ -394,10 +333,6 @@ class HeightField(TriangleMesh):
         """Heights from an array (``.npy``) or a table (``.csv``).
 
         Each row of either is one x.
-
-        Raises:
-            FileError: the file cannot be read, is too large or holds no numbers.
-            ParameterError: the numbers cannot be used.
         """
         grid = read_heights(path, HEIGHTS)
         return cls(grid, spacing, origin, name, friction)

@@ -49,12 +49,7 @@ _OUTSIDE = 1e-9
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JointState:
-    """Where the joint frame is.
-
-    Attributes:
-        first: placement of the joint frame in body 1 (the article's P1).
-        second: placement of the joint frame in body 2 (P2).
-    """
+    """Placements of the joint frame in body 1 and 2 (the article's P1 and P2)."""
 
     first: pin.SE3
     second: pin.SE3
@@ -171,13 +166,7 @@ def contact_velocity(
     rolling: Sequence[float] = (0.0, 0.0),
     pivoting: float = 0.0,
 ) -> np.ndarray:
-    """Velocity of body 2 relative to body 1 in the contact frame (6,).
-
-    Args:
-        sliding: along x and y [m/s].
-        rolling: about x and y [rad/s].
-        pivoting: about z [rad/s].
-    """
+    """Velocity of body 2 relative to body 1 in the contact frame (6,)."""
     return np.array([*sliding, 0.0, *rolling, pivoting], dtype=float)
 
 
@@ -188,9 +177,7 @@ class ContactJoint(Joint):
     Attributes:
         first: surface of body 1, in its axes.
         second: surface of body 2, in its axes.
-        sliding: whether the bodies may slide on each other.
-        rolling: whether they may roll.
-        pivoting: whether they may turn about the normal.
+        sliding, rolling, pivoting: whether the bodies may do so on each other.
         axes: how x and y of the contact frame go along. ``first`` and ``second``: they
             do not turn about the normal in body 1 (or 2), so a constant velocity of
             rolling on a plane is a straight line. ``first_lines`` and
@@ -211,7 +198,6 @@ class ContactJoint(Joint):
     correct: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no contact."""
         for name in ("first", "second"):
             if not isinstance(getattr(self, name), Surface):
                 kind = type(getattr(self, name)).__name__
@@ -227,14 +213,7 @@ class ContactJoint(Joint):
         second: Sequence[float] | np.ndarray,
         angle: float = 0.0,
     ) -> JointState:
-        """The bodies put together at a point of each.
-
-        Args:
-            first: a point on the surface of body 1, or near it (3,) [m].
-            second: the same of body 2.
-            angle: from e1 of surface 1 to e1 of surface 2, about z [rad]; the article's
-                beta.
-        """
+        """The bodies put together at a point of each; ``angle``: the article's beta."""
         if not math.isfinite(angle):
             raise ParameterError(f"an angle must be finite, not {angle}")
         turn = 0.0 if self.axes != "second_lines" else angle
@@ -248,17 +227,7 @@ class ContactJoint(Joint):
         near: Sequence[float] | np.ndarray | None = None,
         tolerance: float = 1e-9,
     ) -> JointState:
-        """The contact of bodies that are in place already.
-
-        Args:
-            relative: placement of body 2 in body 1.
-            near: where to look, in body 1 (3,) [m]; where body 2's surface has its
-                origin unless given.
-            tolerance: greatest gap [m] and angle [rad] that counts as contact.
-
-        Raises:
-            NoContactError: the surfaces do not touch; it says gap and angle.
-        """
+        """The contact of bodies in place; ``near``: where to look, in body 1 [m]."""
         state = self.nearest(relative, near)
         if abs(state.gap) > tolerance or state.angle > tolerance:
             raise NoContactError(state.gap, state.angle)

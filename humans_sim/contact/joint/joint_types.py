@@ -39,7 +39,6 @@ class AxisJoint(Joint):
     second: pin.SE3 = field(default_factory=pin.SE3.Identity)
 
     def __post_init__(self) -> None:
-        """Refuse axes that are none."""
         axes = real_array(self.axes, "axes of a joint").copy()
         if axes.ndim != 2 or axes.shape[0] != 6 or not np.isfinite(axes).all():
             raise ParameterError("axes of a joint: a finite array (6, freedoms)")
@@ -63,8 +62,11 @@ class AxisJoint(Joint):
     def step(self, state: JointState, velocity: np.ndarray, dt: float) -> JointState:
         """Exact for any time step."""
         _, moved = self.twists(state, velocity)
-        turn = pin.exp6(moved * checked_time(dt))
-        return JointState(state.first, _tidy(state.second * turn))
+        frame = state.second * pin.exp6(moved * checked_time(dt))
+        # One Newton step to the nearest rotation: round-off must not grow over steps.
+        turn = frame.rotation
+        turn = turn @ (1.5 * np.eye(3) - 0.5 * turn.T @ turn)
+        return JointState(state.first, pin.SE3(turn, frame.translation))
 
     def place(self, q: np.ndarray) -> JointState:
         """The joint at coordinates (freedoms,) [rad or m]."""
@@ -126,23 +128,10 @@ def _joint(
     return AxisJoint(axes, one, pin.SE3.Identity() if second is None else second)
 
 
-def _tidy(frame: pin.SE3) -> pin.SE3:
-    # One Newton step to the nearest rotation: round-off must not grow over many steps.
-    turn = frame.rotation
-    turn = turn @ (1.5 * np.eye(3) - 0.5 * turn.T @ turn)
-    return pin.SE3(turn, frame.translation)
-
-
 def relative_velocity(
     state: JointState, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Velocity of body 2 relative to body 1 in the joint frame (6,).
-
-    Args:
-        state: of the joint.
-        first: velocity of body 1 at its origin, in its own axes (6,).
-        second: the same of body 2.
-    """
+    """Velocity of body 2 relative to body 1 in the joint frame (6,), from their own."""
     one = state.first.actInv(pin.Motion(_six(first, "velocity of body 1")))
     two = state.second.actInv(pin.Motion(_six(second, "velocity of body 2")))
     return np.asarray((two - one).vector)
@@ -151,12 +140,7 @@ def relative_velocity(
 def body_wrenches(
     state: JointState, wrench: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The wrench as it acts on body 1 and on body 2, each at its origin, in its axes.
-
-    Args:
-        state: of the joint.
-        wrench: of body 1 on body 2 in the joint frame, force then torque (6,).
-    """
+    """The wrench as it acts on both bodies, each at its origin, in its axes."""
     force = pin.Force(_six(wrench, "wrench"))
     return -state.first.act(force).vector, state.second.act(force).vector
 
@@ -164,14 +148,7 @@ def body_wrenches(
 def relative_jacobian(
     state: JointState, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Relative velocity in the joint frame from the rates of a mechanism (6, n).
-
-    Args:
-        state: of the joint.
-        first: Jacobian of body 1 at its origin, in its own axes (6, n); zero where the
-            body does not move.
-        second: the same of body 2.
-    """
+    """Relative velocity in the joint frame from Jacobians of both bodies (6, n)."""
     one, two = real_array(first, "Jacobian"), real_array(second, "Jacobian")
     if one.shape != two.shape or one.ndim != 2 or one.shape[0] != 6:
         raise ParameterError(

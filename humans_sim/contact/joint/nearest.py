@@ -47,11 +47,7 @@ def curvature_matrix(point: SurfacePoint, frame: pin.SE3) -> np.ndarray:
 
 
 def flat_directions(k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
-    """Unit tangents along which both surfaces are flat: (2, 0), (2, 1) or (2, 2).
-
-    Raises:
-        CurvatureSumError: the surfaces conform or cross somewhere.
-    """
+    """Unit tangents along which both surfaces are flat: (2, 0), (2, 1) or (2, 2)."""
     scale = max(float(np.abs(k1).max()), float(np.abs(k2).max()))
     if scale == 0.0:
         return np.eye(2)
@@ -76,10 +72,6 @@ def contact_speeds(
 
     Along a line on which both surfaces are flat the point may be anywhere; it rests on
     body 2.
-
-    Raises:
-        CurvatureSumError: the surfaces conform or cross.
-        ForbiddenMotionError: the rolling would lift a line or plane of contact.
     """
     turning = np.array([rolling[1], -rolling[0]])
     flat = flat_directions(k1, k2)
@@ -110,12 +102,6 @@ def planewise_speeds(
     The same as :func:`contact_speeds` where the principal planes of both surfaces agree
     or one surface is round; elsewhere the twist of one surface in the planes of the
     other is missed, and the bodies roll and slide a little otherwise than asked.
-
-    Args:
-        curvatures: of both surfaces, in x and y of the contact frame (2, 2).
-        directions: principal directions of both, as columns in x and y (2, 2).
-        sliding: (2,) [m/s].
-        rolling: (2,) [rad/s].
     """
     k1, k2 = curvatures
     flat_directions(k1, k2)
@@ -190,14 +176,7 @@ class Nearest:
 def nearest(
     one: Surface, two: Surface, relative: pin.SE3, where: np.ndarray
 ) -> Nearest:
-    """Nearest points of two surfaces that are smooth there.
-
-    Args:
-        one: surface of body 1.
-        two: surface of body 2.
-        relative: placement of body 2 in body 1.
-        where: to look first, in body 1 (3,) [m].
-    """
+    """Nearest points of two smooth surfaces; ``where`` to look first, in body 1."""
     cores = nearest_of_cores(one, two, relative)
     if cores is not None:
         return cores
@@ -214,16 +193,7 @@ def nearest(
 
 
 def nearest_of_cores(one: Surface, two: Surface, relative: pin.SE3) -> Nearest | None:
-    """Nearest points of edges, or an edge and a sphere; None for other surfaces.
-
-    Args:
-        one: surface of body 1.
-        two: surface of body 2.
-        relative: placement of body 2 in body 1.
-
-    Raises:
-        SurfaceError: the axes of two edges cross.
-    """
+    """Nearest points of edges, or an edge and a sphere; None for other surfaces."""
     if not (isinstance(one, Edge) or isinstance(two, Edge)):
         return None
     first, second = core_of(one), core_of(two)
@@ -249,13 +219,7 @@ def nearest_of_cores(one: Surface, two: Surface, relative: pin.SE3) -> Nearest |
 
 
 def nearest_to_plane(plane: Plane, other: Surface, relative: pin.SE3) -> Nearest | None:
-    """The outermost point of a surface towards a plane, where the surface knows it.
-
-    Args:
-        plane: surface of body 1.
-        other: surface of body 2.
-        relative: placement of body 2 in body 1.
-    """
+    """The outermost point of a surface towards a plane, where the surface knows it."""
     up = plane.placement.rotation[:, 2]
     point = other.outermost(-(relative.rotation.T @ up))
     if point is None:
@@ -270,15 +234,7 @@ def nearest_to_plane(plane: Plane, other: Surface, relative: pin.SE3) -> Nearest
 def nearest_from(
     one: Surface, two: Surface, relative: pin.SE3, first: pin.SE3, second: pin.SE3
 ) -> Nearest:
-    """Nearest points of two surfaces, from frames that lie on them not far away.
-
-    Args:
-        one: surface of body 1.
-        two: surface of body 2.
-        relative: placement of body 2 in body 1.
-        first: frame on surface 1, in body 1, z out of it.
-        second: frame on surface 2, in body 2, z into it.
-    """
+    """Nearest points of two surfaces, from frames that lie on them not far away."""
     last = math.inf
     for _ in range(_ROUNDS):
         matched = relative.act(second)

@@ -59,7 +59,6 @@ class Circle(Contour):
     """A circle about the origin.
 
     Attributes:
-        radius: [m].
         hollow: the contour of a hole: outside is in the circle.
     """
 
@@ -67,7 +66,6 @@ class Circle(Contour):
     hollow: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a circle that is none."""
         positive(self.radius, "radius of a circle")
 
     def at(self, point: np.ndarray) -> ContourPoint:
@@ -90,7 +88,6 @@ class Ellipse(Contour):
     semi_axes: tuple[float, float]
 
     def __post_init__(self) -> None:
-        """Refuse an ellipse that is none."""
         for length in self.semi_axes:
             positive(length, "semi-axis of an ellipse")
 
@@ -106,13 +103,7 @@ class Ellipse(Contour):
 
 @dataclass(frozen=True, slots=True)
 class PlanarFrame:
-    """A frame in a plane.
-
-    Attributes:
-        x: of its origin [m].
-        y: of its origin [m].
-        angle: of its x axis [rad].
-    """
+    """A frame in a plane: place of its origin [m] and angle of its x axis [rad]."""
 
     x: float
     y: float
@@ -137,12 +128,7 @@ class PlanarFrame:
 
 @dataclass(frozen=True, slots=True)
 class PlanarState:
-    """Where the contact frame is.
-
-    Attributes:
-        first: in body 1.
-        second: in body 2.
-    """
+    """Where the contact frame is in body 1 and in body 2."""
 
     first: PlanarFrame
     second: PlanarFrame
@@ -157,8 +143,6 @@ class PlanarContact:
     """Two contours in contact.
 
     Attributes:
-        first: contour of body 1.
-        second: contour of body 2.
         correct: put the frame back on both contours after each step.
     """
 

@@ -43,7 +43,6 @@ class Plane(Surface):
     round = True
 
     def __post_init__(self) -> None:
-        """Refuse a placement that is none."""
         placed(self.placement, "plane")
 
     def local(self, point: np.ndarray) -> SurfacePoint:
@@ -85,15 +84,7 @@ class Revolution(Surface):
     def revolved(
         self, point: np.ndarray, radius: float, height: float, out: float, up: float
     ) -> SurfacePoint:
-        """The surface at a point of its meridian.
-
-        Args:
-            point: only its direction from the axis is used.
-            radius: from the axis [m].
-            height: along the axis [m].
-            out: part of the normal away from the axis.
-            up: part of the normal along the axis.
-        """
+        """The surface at a point of its meridian, the normal ``out`` and ``up``."""
         x, y, _ = point
         far = math.hypot(x, y)
         c, s = x / far, y / far
@@ -113,11 +104,7 @@ class Revolution(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Surface):
-    """A sphere about the origin of its placement.
-
-    Attributes:
-        radius: [m].
-    """
+    """A sphere of a radius [m] about the origin of its placement."""
 
     radius: float
     placement: pin.SE3 = placement_field()
@@ -125,7 +112,6 @@ class Sphere(Surface):
     round = True
 
     def __post_init__(self) -> None:
-        """Refuse a sphere that is none."""
         positive(self.radius, "radius of a sphere")
         placed(self.placement, "sphere")
 
@@ -157,18 +143,13 @@ class Sphere(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Revolution):
-    """An endless cylinder about the z axis of its placement.
-
-    Attributes:
-        radius: [m].
-    """
+    """An endless cylinder of a radius [m] about the z axis of its placement."""
 
     radius: float
     placement: pin.SE3 = placement_field()
     steady = True
 
     def __post_init__(self) -> None:
-        """Refuse a cylinder that is none."""
         positive(self.radius, "radius of a cylinder")
         placed(self.placement, "cylinder")
 
@@ -191,7 +172,6 @@ class Cone(Revolution):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse a cone that is none."""
         positive(self.half_angle, "half angle of a cone")
         if self.half_angle >= math.pi / 2:
             raise ParameterError(
@@ -223,7 +203,6 @@ class Torus(Revolution):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse a torus that is none."""
         positive(self.ring_radius, "ring radius of a torus")
         positive(self.tube_radius, "tube radius of a torus")
         if self.tube_radius >= self.ring_radius:
@@ -260,16 +239,11 @@ class Torus(Revolution):
 
 @dataclass(frozen=True, eq=False)
 class Inside(Surface):
-    """The same surface of a hole: bowl, bore, groove. Outwards is into the hole.
-
-    Attributes:
-        surface: the surface seen from outside.
-    """
+    """The same surface of a hole: bowl, bore, groove. Outwards is into the hole."""
 
     surface: Surface
 
     def __post_init__(self) -> None:
-        """Take over what is known of the surface."""
         if not isinstance(self.surface, Surface):
             kind = type(self.surface).__name__
             raise ParameterError(f"the inside of a Surface, not of a {kind}")
@@ -301,14 +275,7 @@ _SHARP = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Edge(Surface):
-    """An edge between two points: a thin cylinder with round ends.
-
-    Attributes:
-        first: one end of its axis (3,) [m].
-        second: the other end (3,) [m].
-        radius: [m].
-        placement: of the surface's axes in its body.
-    """
+    """An edge between two points (3,) [m]: a thin cylinder with round ends."""
 
     first: Sequence[float] | np.ndarray
     second: Sequence[float] | np.ndarray
@@ -316,7 +283,6 @@ class Edge(Surface):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse an edge that is none."""
         for name in ("first", "second"):
             given = np.asarray(getattr(self, name), dtype=float)
             object.__setattr__(
@@ -394,11 +360,7 @@ def core_of(surface: Surface) -> Core | None:
 
 
 def nearest_on_cores(one: Core, two: Core) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest points of two cores in the same axes; in the middle of parallel ones.
-
-    Raises:
-        SurfaceError: they cross: no direction separates the surfaces.
-    """
+    """The nearest points of two cores in the same axes; the middle of parallel ones."""
     aa, bb = float(one.along @ one.along), float(two.along @ two.along)
     apart = one.start - two.start
     ab, a_apart = float(one.along @ two.along), float(one.along @ apart)
@@ -430,20 +392,9 @@ def _middle(aa: float, ab: float, a_apart: float) -> float:
 
 
 def box_edges(
-    size: Sequence[float] | np.ndarray,
-    radius: float,
-    placement: pin.SE3 | None = None,
+    size: Sequence[float] | np.ndarray, radius: float, placement: pin.SE3 | None = None
 ) -> tuple[Edge, ...]:
-    """The twelve edges of a box about its centre.
-
-    Args:
-        size: along its axes (3,) [m].
-        radius: of the rounding; faces stay where they are, corners give way [m].
-        placement: of the box in its body.
-
-    Raises:
-        ParameterError: the box is none, or too small for the radius.
-    """
+    """The twelve edges of a box; rounded faces stay, corners give way [m]."""
     given = np.asarray(size, dtype=float)
     half = 0.5 * finite_array(given, (3,), "size of a box")
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
@@ -459,14 +410,6 @@ def polyhedron_edges(
 
     Edges touch the planes of their two faces from inside, so that the rounded body is
     the sharp one less what its corners give way.
-
-    Args:
-        points: its corners, and any points within (n, 3) [m].
-        radius: of the rounding [m].
-        placement: of the polyhedron in its body.
-
-    Raises:
-        ParameterError: the points are flat, or too near for the radius.
     """
     positive(radius, "radius of an edge")
     corners = np.asarray(points, dtype=float)

@@ -45,7 +45,6 @@ class SurfacePoint:
     turning: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        """Make its arrays what pinocchio takes."""
         for name in ("point", "normal", "axes", "curvatures", "turning"):
             given = getattr(self, name)
             if given is None:
@@ -154,11 +153,6 @@ class Surface(ABC):
         The steps are arcs about the centres of curvature: what the article does with
         a torus. They are exact on a plane, a cylinder and a sphere. On a round surface
         every plane is principal: one arc, straight along the step.
-
-        Args:
-            frame: on the surface, in its body.
-            step: (2,), along the frame's x and y [m].
-            side: +1 where z points outwards, -1 inwards.
         """
         point = self.at(frame.translation)
         if self.round:
@@ -221,7 +215,6 @@ class NoContactError(ContactError):
     """
 
     def __init__(self, gap: float, angle: float) -> None:
-        """Say how far the surfaces are from touching."""
         self.gap, self.angle = gap, angle
         how = "overlap" if gap < 0 else "are apart"
         super().__init__(
@@ -232,14 +225,9 @@ class NoContactError(ContactError):
 
 
 class CurvatureSumError(ContactError):
-    """The curvatures of both surfaces sum to zero or less: no single contact point.
-
-    Attributes:
-        total: the sum of the curvatures [1/m].
-    """
+    """The curvatures of both surfaces sum to zero or less: no single contact point."""
 
     def __init__(self, total: float, conforming: bool) -> None:
-        """Say what the sum means."""
         self.total = total
         what = (
             "the surfaces conform (C1 + C2 = 0) and touch along a whole curve"
@@ -250,14 +238,9 @@ class CurvatureSumError(ContactError):
 
 
 class ForbiddenMotionError(ContactError):
-    """A velocity moves a joint in a direction that it does not allow.
-
-    Attributes:
-        motions: the forbidden motions and how much of each was asked for.
-    """
+    """A velocity moves a joint in a direction that it does not allow."""
 
     def __init__(self, motions: dict[str, float], why: str) -> None:
-        """List what was asked for."""
         self.motions = dict(motions)
         asked = ", ".join(f"{name} ({value:.3g})" for name, value in motions.items())
         super().__init__(f"forbidden: {asked}; {why}")
@@ -296,8 +279,6 @@ class ImplicitSurface(Surface):
     Attributes:
         function: f of a point (3,).
         gradient: (3,) of a point.
-        hessian: (3, 3) of a point.
-        placement: of the surface's axes in its body.
     """
 
     function: Callable[[np.ndarray], float]
@@ -306,7 +287,6 @@ class ImplicitSurface(Surface):
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse a placement that is none."""
         placed(self.placement, "implicit surface")
 
     def local(self, point: np.ndarray) -> SurfacePoint:
@@ -343,17 +323,12 @@ class ImplicitSurface(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Surface):
-    """An ellipsoid about the origin of its placement.
-
-    Attributes:
-        semi_axes: the three half lengths [m].
-    """
+    """An ellipsoid of three half lengths [m] about the origin of its placement."""
 
     semi_axes: tuple[float, float, float]
     placement: pin.SE3 = placement_field()
 
     def __post_init__(self) -> None:
-        """Refuse an ellipsoid that is none."""
         if len(self.semi_axes) != 3:
             raise SurfaceError(f"an ellipsoid has 3 semi-axes, not {self.semi_axes}")
         for length in self.semi_axes:

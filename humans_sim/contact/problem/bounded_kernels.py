@@ -91,19 +91,7 @@ class _Problem(NamedTuple):
 
 @kernel
 def solve_bounded(delassus, free, law, groups, start, accepted):
-    """Solve contacts and bounded groups together.
-
-    Args:
-        delassus: W of the contacts' rows, then those of the groups (3k + m, 3k + m).
-        free: motion without these forces (3k + m,).
-        law: tangents (k,) and friction (k,) of the contacts.
-        groups: first, width, bound, length and contact of a :class:`BoundedGroups`.
-        start: forces to start from (3k + m,).
-        accepted: residual below which Newton's method alone will do.
-
-    Returns:
-        forces (3k + m,), and the residual, relative.
-    """
+    """Forces (3k + m,) of contacts and bounded groups together; the residual."""
     tangents, friction = law
     k, size = tangents.shape[0], free.shape[0]
     scale = _scales(delassus, k, groups)

@@ -198,19 +198,11 @@ def _slip_error(w, b, mu, angle):
     return u1 * d2 - u2 * d1
 
 
-def by_newton_along_slides(
-    problem: tuple[np.ndarray, ...],
-) -> tuple[np.ndarray, float]:
+def by_newton_along_slides(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray, float]:
     """Solve a contact problem, its normals on one scale, by Newton's method.
 
     Not where friction pulls a sliding contact in as it presses (Painleve): of two
     solutions it would not know which one is stable.
-
-    Args:
-        problem: fields of a :class:`ContactProblem`.
-
-    Returns:
-        forces (k, 3), and the residual, relative; infinite where it was not tried.
     """
     delassus, free, tangents, friction, sliding = problem
     slides = np.flatnonzero(sliding.any(axis=1))
@@ -248,14 +240,9 @@ _MANY = 100
 
 
 class ContactProblemError(HumansError):
-    """The contact problem has no solution, or none was found.
-
-    Attributes:
-        residual: how far the best forces are from a solution, relative.
-    """
+    """The contact problem has no solution, or none was found."""
 
     def __init__(self, message: str, residual: float) -> None:
-        """Keep the residual with the message."""
         self.residual = residual
         super().__init__(f"{message} (relative residual {residual:.1e})")
 
@@ -296,11 +283,6 @@ def solve_contact(
         sliding: (k, 2) unit direction in which a contact slides now, zero where it
             does not; None for none.
         tolerated: largest residual of an answer, relative.
-
-    Raises:
-        ParameterError: sizes do not fit, or friction is negative.
-        ContactProblemError: no solution was found; sliding under large friction may
-            have none (Painleve).
     """
     k = len(friction)
     if delassus.shape != (3 * k, 3 * k) or free.shape != (k, 3):

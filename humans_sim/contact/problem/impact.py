@@ -82,18 +82,7 @@ def solve_impact(
     law: str = INEQUALITY,
     push: np.ndarray | None = None,
 ) -> Impact:
-    """Velocities after the impact of k touching contacts.
-
-    Args:
-        mass: (nv, nv).
-        rows: contact Jacobians (k, 3, nv).
-        velocity: v before (nv,).
-        tangents: (k,) number of tangents.
-        friction: (k,).
-        restitution: (k,) Newton's coefficients.
-        law: ``inequality`` or ``humans``.
-        push: an impulse from outside at the same time (nv,), or None.
-    """
+    """Velocities after the impact of k touching contacts, and a push (nv,)."""
     if law not in LAWS:
         raise ParameterError(f"impact must be one of {LAWS}, not '{law}'")
     k, nv = len(tangents), len(velocity)
@@ -181,14 +170,6 @@ def impact_without_collision(
 
     Kinetic energy does not grow: :math:`2 \Delta T = 2 p^T u_+ - |\Delta v|_M^2`, and
     friction does no work that is positive.
-
-    Args:
-        mass: (nv, nv).
-        rows: Jacobians of the contacts that touch and do not separate (k, 3, nv).
-        velocity: v before (nv,).
-        acceleration: of the contacts, without their forces (k, 3) [m/s^2].
-        tangents: (k,) number of tangents.
-        friction: (k,).
 
     Returns:
         the jump; None where there is none.

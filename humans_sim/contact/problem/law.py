@@ -131,13 +131,6 @@ def deflated_solve(matrix, right, idle, start):
 def constrained_acceleration(mass, force, rows, drift, modes):
     """Acceleration and contact forces while the modes stay.
 
-    Args:
-        mass: (nv, nv).
-        force: torques minus bias (nv,).
-        rows: contact Jacobians (k, 3, nv).
-        drift: (k, 3), stabilising terms included.
-        modes: what the contacts do, a :class:`ModeArrays`.
-
     Returns:
         acceleration (nv,), forces (k, 3), the largest relative residual: above 1e-6
         the rows contradict each other.

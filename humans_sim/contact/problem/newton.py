@@ -34,11 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.contact.problem.law import ContactProblem, motion_of, residual_of
-from humans_sim.core.dense_kernels import (
-    cholesky_solve,
-    lu_factor,
-    lu_solve,
-)
+from humans_sim.core.dense_kernels import cholesky_solve, lu_factor, lu_solve
 from humans_sim.core.kernels import kernel
 
 _STEPS = 60
@@ -69,17 +65,7 @@ class _PathPoint(NamedTuple):
 
 @kernel
 def interior_point(delassus, free, tangents, friction, size, softness):
-    r"""Forces next to a solution (k, 3); from there the modes can be seen.
-
-    Args:
-        delassus: W (3k, 3k), positive definite, its normals' diagonal one.
-        free: b (k, 3).
-        tangents: (k,) number of tangents of each contact.
-        friction: (k,).
-        size: of the free motion; forces begin there.
-        softness: how far the path rounds off the kink of :math:`|\bar x|` at rest;
-            zero is the shorter way, some is the safer one where slips are tiny.
-    """
+    r"""Forces next to a solution (k, 3); from there the modes can be seen."""
     n = friction.shape[0]
     matrix, shift = _in_one_cone(delassus, free, tangents, friction)
     x, y = np.zeros((n, 3)), np.zeros((n, 3))
@@ -264,19 +250,7 @@ _IDLE = 1e-12
 
 @kernel
 def solve_near(delassus, free, tangents, friction, start, accepted):
-    """Solve the contact problem, its forces near to known ones.
-
-    Args:
-        delassus: W (3k, 3k).
-        free: b (k, 3), motion without contact forces.
-        tangents: (k,) number of tangents of each contact.
-        friction: (k,); infinite for the sticking law.
-        start: forces to start from (k, 3).
-        accepted: residual below which no other method is tried.
-
-    Returns:
-        forces inside their cones (k, 3), and the residual, relative.
-    """
+    """Forces inside their cones (k, 3), near to known ones; the relative residual."""
     n = friction.shape[0]
     # Contacts of different units (metres, radians) are put on one scale.
     scale = np.empty(n)
@@ -320,12 +294,6 @@ def by_newton(problem):
 
     The little of the identity that was added to W is taken out again: about the forces
     that it led to, it has next to no effect (the proximal point method).
-
-    Args:
-        problem: fields of a contact problem whose contacts slide in no known direction.
-
-    Returns:
-        forces inside their cones (k, 3), and the residual, relative.
     """
     matrix, free, tangents, friction, none = problem
     forces = np.zeros(free.shape)
@@ -361,19 +329,7 @@ def _regular(matrix):
 
 @kernel
 def _arrive(exact, forces, centre, size, accepted, converged):
-    """Newton's method, and interior points where it fails; changes the forces.
-
-    Args:
-        exact: fields of a contact problem.
-        forces: to start from (k, 3); changed.
-        centre: forces that redundant contacts stay near to (k, 3); others matter not.
-        size: of the free motion.
-        accepted: residual below which no other method is tried.
-        converged: errors at which Newton's method ends, relative.
-
-    Returns:
-        the residual, relative.
-    """
+    """Newton's method, and interior points where it fails; changes the forces."""
     matrix, motion, tangents, friction, none = exact
     regular = _regular(matrix)
     goal = converged * size
@@ -462,13 +418,6 @@ def _held_step(problem, forces, motion, errors, buffers):
 
     Forces that act have the equations of W alone, which are symmetric; the others
     become zero.
-
-    Args:
-        problem: fields of a contact problem.
-        forces: (k, 3).
-        motion: that they lead to (k, 3).
-        errors: of the forces (k, 3).
-        buffers: matrix (3k, 3k) and indices (3k,), changed; the step is written (3k,).
     """
     matrix, _, tangents, friction, _ = problem
     square, acting, step = buffers

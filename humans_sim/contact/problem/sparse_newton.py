@@ -49,17 +49,7 @@ def times(matrix, vectors):
 
 @kernel
 def equations(matrix, left, diagonal, keep):
-    """Rows of L A + D in compressed form, of the contacts that are kept.
-
-    Args:
-        matrix: A.
-        left: blocks of L, which is zero elsewhere (k, 3, 3).
-        diagonal: blocks of D, which is zero elsewhere (k, 3, 3).
-        keep: (k,); the others are left out.
-
-    Returns:
-        entries, their columns, and the first entry of each row.
-    """
+    """Rows of L A + D that are kept: entries, columns, first entry of each row."""
     blocks, starts, columns = matrix
     n = keep.shape[0]
     place, kept = np.full(n, -1), 0
@@ -140,11 +130,6 @@ def sweep_blocks(matrix, free, friction, forces, sweeps):
 def law_of(matrix, problem, forces):
     """Alart and Curnier's functions, their length, and the slope of the projection.
 
-    Args:
-        matrix: W.
-        problem: free motion (k, 3), tangents (k,) and friction (k,).
-        forces: (k, 3).
-
     Returns:
         errors (k, 3), zero where the law holds; their length; D (k, 3, 3), the
         derivative of the projection on the cones.
@@ -189,22 +174,11 @@ _PIVOT = 0.1
 
 
 class BlockMatrix:
-    """A sparse matrix of k x k blocks, each 3 x 3; all diagonal blocks are stored.
-
-    Args:
-        blocks: (m, 3, 3), row by row.
-        rows: block row of each (m,), ascending.
-        columns: block column of each (m,), ascending within a row.
-        count: k.
-
-    Attributes:
-        fields: (blocks, starts of the rows, columns), as kernels take it.
-    """
+    """A matrix of k x k blocks (m, 3, 3), row by row; all diagonal ones stored."""
 
     def __init__(
         self, blocks: np.ndarray, rows: np.ndarray, columns: np.ndarray, count: int
     ) -> None:
-        """Keep the blocks."""
         self.blocks, self.rows, self.columns, self.count = blocks, rows, columns, count
         starts = np.searchsorted(rows, np.arange(count + 1))
         self.fields = (blocks, starts, columns)
@@ -241,17 +215,7 @@ class BlockMatrix:
         right: np.ndarray,
         keep: np.ndarray,
     ) -> np.ndarray:
-        """Solve (L A + D) x = r, with blocks of L and D on the diagonal alone.
-
-        Args:
-            left: L (k, 3, 3).
-            diagonal: D (k, 3, 3).
-            right: r (k, 3).
-            keep: contacts whose equations are taken (k,); x of the others is zero.
-
-        Raises:
-            RuntimeError: the matrix is singular.
-        """
+        """Solve (L A + D) x = r, L and D block diagonal, x zero but for those kept."""
         x = np.zeros((self.count, 3))
         n = 3 * int(keep.sum())
         if n == 0:
@@ -384,12 +348,7 @@ _ROUNDS = 15
 def by_sparse_newton(
     problem: tuple[np.ndarray, ...], blocks: BlockMatrix
 ) -> tuple[np.ndarray, float]:
-    """Forces inside their cones (k, 3), and their residual, relative.
-
-    Args:
-        problem: fields of a contact problem whose contacts slide in no known direction.
-        blocks: its W.
-    """
+    """Forces inside their cones (k, 3), and their residual, relative."""
     _, free, tangents, friction, _ = problem
     size = float(np.abs(free).max())
     best = np.zeros(free.shape)

@@ -13,7 +13,7 @@ size must not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,14 +21,21 @@ import numpy as np
 
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.actuation_interface import Actuation, PartActuation
 from humans_sim.dynamics.controller import ControlClock, ControlState
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.stepper import Options, Stepper
-from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, Chart, State, System, Terms
+from humans_sim.dynamics.system import (
+    EVENT_DRIVEN,
+    Chart,
+    State,
+    System,
+    Terms,
+    closing_terms,
+)
 from humans_sim.results.event_states import EventState
-from humans_sim.results.records import CONTACT_CLOSED, ContactTable, Event, Sample
+from humans_sim.results.records import CONTACT_CLOSED, ContactTable, Sample
 
 SHOE = "shoe"
 """Kind of the contact of a shoe with its joint."""
@@ -38,7 +45,6 @@ class BrakedChart:
     """Coordinates of the model, then the heights of the shoes."""
 
     def __init__(self, chart: Chart, heights: np.ndarray) -> None:
-        """Coordinates around a configuration."""
         self._chart, self._heights = chart, heights
 
     def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -65,18 +71,11 @@ class BrakedSystem:
 
     Contacts are those of the model, then a shoe for each joint; configurations and
     velocities likewise.
-
-    Args:
-        inner: the model in its scene.
-
-    Attributes:
-        inner: the same.
     """
 
     methods: tuple[str, ...] = (EVENT_DRIVEN,)
 
     def __init__(self, inner: ModelSystem) -> None:
-        """Put shoes on its joints."""
         self.inner, self._joints = inner, inner.rubbing_joints
         self._weight = inner.dissipation.friction[self._joints]
         names = [inner.velocity_names[j] for j in self._joints]
@@ -145,10 +144,7 @@ class BrakedSystem:
         self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
         """The contacts that are closed or close within a time, and their equations."""
-        gap, rate = self.gap_rates(q, v)
-        near = (gap <= time * np.maximum(-rate, SLOW)) | (closed != 0)
-        which = np.flatnonzero(near)
-        return which, self.terms(q, v, which)
+        return closing_terms(self, q, v, time, closed)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
@@ -173,69 +169,12 @@ class BrakedSystem:
         return np.concatenate([own, np.zeros(len(self._joints))])
 
 
-class BrakedActuation(Actuation):
-    """An actuation that sees the model without the shoes.
-
-    Args:
-        system: the model with shoes.
-        inner: the actuation.
-    """
-
-    def __init__(self, system: BrakedSystem, inner: Actuation) -> None:
-        """Hand everything on."""
-        self._system, self._inner = system, inner
-        self.nz, self.z_names = inner.nz, inner.z_names
-        self._rest = np.zeros(system.nv - system.inner.nv)
-
-    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Start the actuation."""
-        return self._inner.initialise(t, *self._system.inner_state(q, v))
-
-    def command(self, t: float, command: Any) -> None:
-        """Hand a command on."""
-        self._inner.command(t, command)
-
-    def dynamics(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Its forces; none act on the shoes."""
-        own = self._system.inner_state(q, v)
-        force, rates = self._inner.dynamics(t, *own, z)
-        return np.concatenate([force, self._rest]), rates
-
-    def detect(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
-        """Its signals."""
-        return self._inner.detect(t, *self._system.inner_state(q, v), z)
-
-    def next_time(self, t: float) -> float:
-        """Its next event [s]."""
-        return self._inner.next_time(t)
-
-    def handle(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
-    ) -> tuple[np.ndarray, Sequence[Event]]:
-        """Let it handle its events."""
-        return self._inner.handle(t, *self._system.inner_state(q, v), z, fired)
-
-    def reset(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
-        """Let it adapt to a jump of the mechanics."""
-        return self._inner.reset(t, *self._system.inner_state(q, v), z)
-
-
 _TURN = 10.0
 """Speed that the friction of a joint may take from it in one trial step [rad/s]."""
 
 
 def event_stepper_of(system: System) -> type[Stepper]:
-    """The event-driven stepper of a system.
-
-    Raises:
-        ParameterError: the system has a law that the method does not know.
-    """
+    """The event-driven stepper of a system; refuses laws that it does not know."""
     if not isinstance(system, ModelSystem):
         return EventStepper
     if system.turning_friction:
@@ -253,15 +192,6 @@ def event_stepper_of(system: System) -> type[Stepper]:
 class BrakedStepper(Stepper):
     """Advances a model with brake shoes on its joints, and shows the model alone.
 
-    Args:
-        system: a model in its scene.
-        actuation: what drives it.
-        options: how to integrate.
-        t: where to start [s].
-        q: configuration at the start.
-        v: velocity at the start.
-        control: when a controller commands the actuation, or None.
-
     Attributes:
         inner: what advances the model with its shoes.
     """
@@ -276,7 +206,6 @@ class BrakedStepper(Stepper):
         v: np.ndarray,
         control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v), the shoes on their joints."""
         assert isinstance(system, ModelSystem)
         self.system, self.actuation, self.options = system, actuation, options
         self.control = control
@@ -288,7 +217,7 @@ class BrakedStepper(Stepper):
         longest = min(options.max_step, _TURN / braked.largest_deceleration(start[0]))
         self.inner = EventStepper(
             braked,
-            BrakedActuation(braked, actuation),
+            PartActuation(actuation, system.nq, system.nv, braked.nv - system.nv),
             replace(options, max_step=longest),
             t,
             *start,

@@ -53,12 +53,6 @@ NO_CONTACTS = np.zeros(0, dtype=np.int64)
 class ContactEvents:
     """Takes a state through an event of contacts; smooth motion begins behind it.
 
-    Args:
-        loads: what acts on the system.
-        motion: of its bodies; its modes are set.
-        options: impact law, and when impacts pile up.
-        recorder: takes note of impulses.
-
     Attributes:
         decision: of the modes behind an event.
     """
@@ -70,7 +64,6 @@ class ContactEvents:
         options: Options,
         recorder: EventRecorder,
     ) -> None:
-        """No impact happened yet."""
         self._recorder = recorder
         self._bodies, self._motion, self._options = motion.bodies, motion, options
         self._loads = loads
@@ -80,16 +73,7 @@ class ContactEvents:
     def handle(
         self, state: State, stopped: np.ndarray, impulse: np.ndarray | None = None
     ) -> bool:
-        """Impacts first, then the modes from here on.
-
-        Args:
-            state: where the system is; q, v and events change.
-            stopped: contacts whose sliding ended (indices).
-            impulse: generalised, from outside, at the same time (nv,), or None.
-
-        Returns:
-            whether velocities jumped or modes changed.
-        """
+        """Impacts first, then the modes; whether velocities or modes changed."""
         before = self._motion.mode
         jumped = self._collide(state, stopped, impulse)
         jumped |= self._end_approaches(state)
@@ -104,9 +88,6 @@ class ContactEvents:
         """Open closed contacts that move away from what they have come to.
 
         So does a point that slides over a convex edge; the others are decided anew.
-
-        Args:
-            state: where the system is; events change.
         """
         modes, old = self._motion.modes, self._motion.mode
         _, rate = self._bodies.gap_rates(state.q, state.v)
@@ -126,16 +107,7 @@ class ContactEvents:
         state.events += mode_events(state.t, table, old, self._motion.mode)
 
     def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> bool:
-        """Modes of the touching contacts from now on, by the contact problem.
-
-        Args:
-            state: where the system is; v and events change.
-            which: contacts that touch (indices).
-            stopped: contacts whose sliding ended (indices).
-
-        Returns:
-            whether velocities jumped.
-        """
+        """Modes of the touching contacts from now on; whether velocities jumped."""
         before = self._motion.mode
         jumped = self._decide(state, which, stopped)
         if jumped:
@@ -174,9 +146,6 @@ class ContactEvents:
 
         The end of one motion can begin another at the same place: a speed that is
         taken out of one contact turns a foot round its edge.
-
-        Returns:
-            whether velocities jumped.
         """
         jumped = False
         for _ in range(_REPETITIONS):
@@ -247,11 +216,7 @@ class ContactEvents:
         return True
 
     def follow(self, state: State) -> None:
-        """Note what contacts that creep did in a step without events.
-
-        Args:
-            state: at the end of the step, where the right-hand side was evaluated.
-        """
+        """Note what contacts that creep did in a step without events."""
         motion, modes = self._motion, self._motion.modes
         if motion.creep_speed is None or not modes.any_closed:
             return

@@ -134,20 +134,10 @@ def _leave_out(rest, row):
 
 @kernel
 def _complementary_forces(delassus, right, idle, heads, near):
-    """Forces that hold or let go, by the signs of forces and accelerations.
+    """Forces (m,) that hold or let go, by signs, and the residual of rows that hold.
 
     Contacts that would pull are left out one by one, the worst first; those that would
     then approach are taken back, once each.
-
-    Args:
-        delassus: (m, m).
-        right: what the forces must accelerate the rows by (m,).
-        idle: projector on forces without effect (m, m).
-        heads: first row of each contact, and m (k + 1,).
-        near: contacts that may carry a force (k,).
-
-    Returns:
-        the forces (m,) and the relative residual of the rows that hold.
     """
     m, k = right.shape[0], heads.shape[0] - 1
     loaded = near.copy()
@@ -191,16 +181,7 @@ def _complementary_forces(delassus, right, idle, heads, near):
 
 @kernel
 def creeping_acceleration(mass, force, velocity, contacts, creep):
-    """Acceleration, forces, residual, contact velocities, directions.
-
-    Args:
-        mass: (nv, nv).
-        force: torques minus bias (nv,).
-        velocity: (nv,).
-        contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
-            contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
-        creep: fields of a :class:`CreepingContacts`, as a plain tuple.
-    """
+    """Acceleration, forces, residual, contact velocities, directions."""
     gap, rows, drift = contacts
     mode, tangents, friction, idle, rate, creep_speed = creep
     k, nv = mode.shape[0], force.shape[0]
@@ -248,13 +229,6 @@ def creeping_response(mass, velocity, rows, forces, creep):
     The stiff part of the derivatives: of friction by velocity, with the loads as they
     are, and of what pulls drift back. First the response to generalised forces, then
     to velocities, then to positions.
-
-    Args:
-        mass: (nv, nv).
-        velocity: (nv,).
-        rows: Jacobians of the closed contacts (k, 3, nv).
-        forces: of the closed contacts (k, 3) [N].
-        creep: fields of a :class:`CreepingContacts`, as a plain tuple.
     """
     mode, tangents, friction, idle, rate, creep_speed = creep
     k, nv = mode.shape[0], velocity.shape[0]
@@ -322,15 +296,7 @@ def creeping_response(mass, velocity, rows, forces, creep):
 
 @kernel
 def assemble_derivatives(torques, rates, turn, response, base):
-    """Derivatives of the rates of coordinates, velocity and z by these (n, n).
-
-    Args:
-        torques: derivatives of the torques by the state (nv, n).
-        rates: derivatives of the rates of z by the state (nz, n).
-        turn: rates of the coordinates for each velocity (nv, nv).
-        response: of the acceleration to forces, velocities and positions (3, nv, nv).
-        base: coordinates whose rates are no velocities, the first ones.
-    """
+    """Derivatives of the rates of coordinates, velocity and z by these (n, n)."""
     nv, n = torques.shape
     matrix = np.zeros((n, n))
     matrix[nv : 2 * nv] = response[0] @ torques
@@ -362,9 +328,6 @@ _DIFFERENCE = 1e-7
 class LoadSlopes:
     """Derivatives of what acts, by state and time; by differences.
 
-    Args:
-        loads: what acts.
-
     Attributes:
         torques: of the torques by the state y (nv, n).
         rates: of the rates of z by the state y (nz, n).
@@ -374,7 +337,6 @@ class LoadSlopes:
     def __init__(
         self, loads: AppliedLoads, chart: Chart, t: float, y: np.ndarray, nv: int
     ) -> None:
-        """At a time and a state."""
         n = len(y)
         self._loads, self._chart, self._nv = loads, chart, nv
         self._now, rates = self._at(t, y)
@@ -420,12 +382,6 @@ def stiff_derivatives(
 
     Of the actuation, of friction that follows velocity, and of what pulls drift back;
     left out is how inertia, gravity and contact points change with the posture.
-
-    Args:
-        slopes: of the actuation.
-        turn: rates of the coordinates for each velocity (nv, nv).
-        response: of the acceleration to forces, velocities and positions, by
-            :func:`~humans_sim.dynamics.event_driven.creep_kernels.creeping_response`.
     """
     nv, n = slopes.torques.shape
     matrix = assemble_derivatives(

@@ -71,17 +71,12 @@ class EventRecorder:
 
     Nothing of the motion depends on it.
 
-    Args:
-        system: what moves.
-        motion: of it.
-
     Attributes:
         states: so far.
         active: whether anything is noted.
     """
 
     def __init__(self, system: System, motion: SmoothMotion) -> None:
-        """Nothing is noted until it is asked for."""
         self._system, self._motion = system, motion
         self.states: list[EventState] = []
         self.active = False
@@ -94,18 +89,9 @@ class EventRecorder:
         self._impulses: dict[int, np.ndarray] = {}
 
     def note(
-        self,
-        rows: np.ndarray,
-        impulses: np.ndarray,
-        which: np.ndarray | None = None,
+        self, rows: np.ndarray, impulses: np.ndarray, which: np.ndarray | None = None
     ) -> None:
-        """Impulses of contacts.
-
-        Args:
-            rows: Jacobians of the contacts (k, 3, nv).
-            impulses: (k, 3) [N s].
-            which: the contacts of an impact (k,); None where rounding is corrected.
-        """
+        """Impulses [N s] of the contacts of an impact; None: of a correction."""
         if not self.active:
             return
         generalised = np.einsum("kcv,kc->v", rows, impulses)
@@ -125,12 +111,7 @@ class EventRecorder:
 
     @contextmanager
     def events_at(self, state: State, located: bool = False) -> Iterator[None]:
-        """Around what handles the events of a time; nothing is kept where it fails.
-
-        Args:
-            state: where the system is.
-            located: whether the motion was not evaluated there yet.
-        """
+        """Around what handles the events of a time; nothing is kept where it fails."""
         if not self.active or self._depth or len(self.states) >= MOST:
             yield
             return

@@ -43,13 +43,9 @@ class FacetChanges:
 
     The contacts of one point with one mesh are compared together: in a valley the first
     and the second change places by a rounding error, and nothing happens.
-
-    Args:
-        system: what moves.
     """
 
     def __init__(self, system: System) -> None:
-        """Note which solids are of one mesh."""
         self._system: ModelSystem | None = None
         self._which = np.zeros(0, dtype=np.int64)
         self._start: Facets = ()
@@ -65,12 +61,7 @@ class FacetChanges:
             self._meshes = np.array(meshes)
 
     def begin(self, q: np.ndarray, which: np.ndarray) -> None:
-        """Watch closed contacts from a configuration on.
-
-        Args:
-            q: configuration.
-            which: closed contacts (indices).
-        """
+        """Watch closed contacts from a configuration on."""
         if self._system is None:
             return
         points = which[which < len(self._system.contact_points) * len(self._meshes)]
@@ -97,12 +88,6 @@ ROOM = 1e-11
 @kernel
 def screen_gaps(closed, start, end, duration):
     """Compare the two ends of a step.
-
-    Args:
-        closed: contacts that are closed (k,); they are left out.
-        start: gaps (nc,) and their rates (nc,).
-        end: the same at the end.
-        duration: of the step [s].
 
     Returns:
         for all contacts, by how much a gap may be below zero; whether it is below at
@@ -145,7 +130,6 @@ class DetectedEvents(NamedTuple):
     """The first events in a step.
 
     Attributes:
-        time: when [s].
         contact: whether a contact closes, opens, begins or ends to slide.
         stopped: contacts whose sliding ends (indices).
         signals: which functions of the actuation change sign.
@@ -176,14 +160,7 @@ class _Gaps(NamedTuple):
 
 
 class EventSearch:
-    """Compares the two ends of each step, and locates what happened between.
-
-    Args:
-        system: what moves.
-        loads: whose signals are watched.
-        motion: whose contact forces are watched.
-        integrator: that made the step.
-    """
+    """Compares the two ends of each step, and locates what happened between."""
 
     _start: _Gaps
     _signals: np.ndarray
@@ -196,7 +173,6 @@ class EventSearch:
         motion: SmoothMotion,
         integrator: MotionIntegrator,
     ) -> None:
-        """Nothing is watched yet."""
         self._system, self._loads = system, loads
         self._bodies = motion.bodies
         self._motion, self._integrator = motion, integrator

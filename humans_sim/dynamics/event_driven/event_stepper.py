@@ -28,9 +28,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
-from humans_sim.dynamics.controller import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
 from humans_sim.dynamics.event_driven.event_recorder import (
     EventRecorder,
@@ -44,11 +42,10 @@ from humans_sim.dynamics.integrators import IMPLICIT
 from humans_sim.dynamics.stepper import (
     FAILURES,
     ActuationError,
-    Options,
     Stepper,
     typed_failures,
 )
-from humans_sim.dynamics.system import State, System
+from humans_sim.dynamics.system import State
 from humans_sim.results.event_states import EventState
 from humans_sim.results.records import Sample
 
@@ -59,31 +56,12 @@ _SHORTER_STEPS = 12
 class EventStepper(Stepper):
     """Integrates from event to event.
 
-    Args:
-        system: what moves.
-        actuation: what drives it.
-        options: how to integrate.
-        t: where to start [s].
-        q: configuration at the start.
-        v: velocity at the start; contacts that touch are found, impacts happen.
-        control: when a controller commands the actuation, or None.
-
     Attributes:
         motion: the right-hand side with the contacts as they are.
     """
 
-    def __init__(
-        self,
-        system: System,
-        actuation: Actuation,
-        options: Options,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        control: ControlClock | None = None,
-    ) -> None:
-        """Start at (t, q, v)."""
-        super().__init__(system, actuation, options, t, q, v, control)
+    def _begin(self) -> None:
+        system, options = self.system, self.options
         implicit = options.integrator in IMPLICIT
         self.motion = SmoothMotion(
             system, self.loads, options.creep_speed if implicit else None
@@ -124,13 +102,7 @@ class EventStepper(Stepper):
         return self.motion.evaluations
 
     def advance(self, t_end: float, bound: float | None = None) -> None:
-        """Integrate to ``t_end``, handling every event on the way.
-
-        Args:
-            t_end: the time to reach [s].
-            bound: time beyond which nothing is known yet; steps may reach beyond
-                ``t_end`` up to it. By default ``t_end`` itself.
-        """
+        """Integrate to ``t_end``, handling every event on the way."""
         bound = t_end if bound is None else bound
         while self.t < t_end:
             if self._hand_over.under_way:
@@ -229,25 +201,24 @@ class EventStepper(Stepper):
             self._search.begin(self.state)
 
     def _step(self, stop: float) -> None:
-        """Make a step, and look for events in it."""
-        with typed_failures():
-            self._make_step(stop)
-            self._waiting = self._search.look_back()
+        """Make a step, and look for events in it.
 
-    def _make_step(self, stop: float) -> None:
-        """A step that stays where the model has equations of motion.
-
-        Beyond a joint's limit there may be none, and the stages of a step look ahead.
+        Beyond a joint's limit the model may have no equations of motion, and the stages
+        of a step look ahead: a shorter one is then tried.
         """
-        for _ in range(_SHORTER_STEPS):
-            try:
-                self._integrator.step(self.t, stop)
-                return
-            except ConfigurationError:
-                stop = self.t + 0.25 * min(stop - self.t, self._integrator.step_size)
-                self._forget_step()
-                self._start()
-        self._integrator.step(self.t, stop)
+        with typed_failures():
+            for attempt in range(_SHORTER_STEPS + 1):
+                try:
+                    self._integrator.step(self.t, stop)
+                    break
+                except ConfigurationError:
+                    if attempt == _SHORTER_STEPS:
+                        raise
+                    size = self._integrator.step_size
+                    stop = self.t + 0.25 * min(stop - self.t, size)
+                    self._forget_step()
+                    self._start()
+            self._waiting = self._search.look_back()
 
     def _go_to(self, t: float) -> None:
         """Take the state inside the step that was made."""
@@ -361,13 +332,7 @@ class EventStepper(Stepper):
     def continue_from(
         self, state: State, stopped: np.ndarray, fired: np.ndarray
     ) -> None:
-        """Handle the events at a state to which another integrator led.
-
-        Args:
-            state: where it led; the events of the stepper stay.
-            stopped: contacts whose sliding ended (indices).
-            fired: which signals of the actuation fired.
-        """
+        """Handle the events at a state to which another integrator led."""
         self._forget_step()
         own = self.state
         own.t, own.q, own.v, own.z = state.t, state.q, state.v, state.z

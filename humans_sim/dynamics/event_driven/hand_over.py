@@ -46,16 +46,13 @@ class WorkBudget:
     """Counts evaluations and events, and ends a run where they are too many.
 
     Args:
-        motion: whose evaluations are counted.
         most: what 10 ms may take, in evaluations.
-        t: the time at the start [s].
         hand_over: whether time steps go on where it is too much.
     """
 
     def __init__(
         self, motion: SmoothMotion, most: float, t: float, hand_over: bool
     ) -> None:
-        """Nothing is spent yet."""
         self._motion, self._most, self._allowed = motion, most, most
         self._spent_before = self._events = 0
         self._since = self._quiet_since = t
@@ -118,19 +115,11 @@ _AGAIN = 50
 
 
 class HandOver:
-    """The time steps that continue a motion, and how large they are.
-
-    Args:
-        system: what moves.
-        loads: what acts on it.
-        state: where it is; steps change it.
-        time_step: of the time-stepping method [s].
-    """
+    """The time steps that continue a motion, and how large they are."""
 
     def __init__(
         self, system: System, loads: AppliedLoads, state: State, time_step: float
     ) -> None:
-        """Not under way."""
         self._system, self._loads, self._state = system, loads, state
         self._largest = _LARGEST * time_step
         self._size = _FIRST * self._largest
@@ -154,13 +143,7 @@ class HandOver:
         return self._under_way.forces
 
     def begin(self, mode: np.ndarray, reason: str, work: bool) -> None:
-        """From here on by time steps.
-
-        Args:
-            mode: of all contacts (nc,).
-            reason: why.
-            work: whether it is too much work, and tiny steps would not lead past it.
-        """
+        """From here on by time steps; ``work``: too much of it, so no tiny steps."""
         t = self._state.t
         first = _FIRST * self._largest
         if work:
@@ -188,14 +171,7 @@ class HandOver:
         return self._left <= 0
 
     def take(self, limit: float) -> np.ndarray:
-        """Make a step, not beyond a time.
-
-        Returns:
-            which signals of the actuation changed sign in it.
-
-        Raises:
-            StepError: there is none; the state stays where it was.
-        """
+        """Make a step, not beyond a time; returns which signals changed sign."""
         state, size = self._state, self._size
         left = limit - state.t
         before = state.t, state.q, state.v, state.z

@@ -43,15 +43,9 @@ class Touching(NamedTuple):
 
 
 class ModeDecision:
-    """Decides the modes of touching contacts, and gives them to the motion.
-
-    Args:
-        loads: what acts on the system.
-        motion: of its bodies; its modes are set.
-    """
+    """Decides the modes of touching contacts, and gives them to the motion."""
 
     def __init__(self, loads: AppliedLoads, motion: SmoothMotion) -> None:
-        """Nothing is decided yet."""
         self._bodies, self._loads, self._motion = motion.bodies, loads, motion
 
     def decide(self, state: State, which: np.ndarray, slides: np.ndarray) -> None:
@@ -59,16 +53,15 @@ class ModeDecision:
 
         Three ways, the cheap ones first: all contacts stay; a few leave; the contact
         problem in accelerations decides.
-
-        Args:
-            state: where the system is.
-            which: contacts that touch and do not separate (k,).
-            slides: which of them may slide already (k,).
         """
         touching = self._touching(state, which, slides)
         if self._motion.creep_speed is not None:
-            # Contacts that creep hold, let go and slip by themselves.
-            self._close_all(state, touching, self._motion.creep_speed)
+            # Contacts that creep hold, let go and slip by themselves: all are closed.
+            mode = np.where(self._motion.mode[which] == SLIDE, SLIDE, STICK)
+            forces = np.zeros((len(which), 3))
+            self._motion.close(state.q, which, mode, touching.direction, forces)
+            modes, motion = self._motion.modes, touching.terms.jacobian @ state.v
+            modes.sticks = modes.sticking_of_creeping(motion, self._motion.creep_speed)
             return
         if not _is_paradox(touching):
             if self._all_stay(state, touching):
@@ -89,16 +82,6 @@ class ModeDecision:
         direction[slides] = motion[slides, 1:] / speed[slides, None]
         tangents, friction = table.tangents[which], table.friction[which]
         return Touching(which, terms, tangents, friction, slides, direction)
-
-    def _close_all(self, state: State, touching: Touching, creep_speed: float) -> None:
-        """Close what touches; creeping contacts stick or slide by their speed."""
-        which, terms = touching.which, touching.terms
-        before = self._motion.mode[which]
-        mode = np.where(before == SLIDE, SLIDE, STICK)
-        forces = np.zeros((len(which), 3))
-        self._motion.close(state.q, which, mode, touching.direction, forces)
-        modes = self._motion.modes
-        modes.sticks = modes.sticking_of_creeping(terms.jacobian @ state.v, creep_speed)
 
     def _all_stay(self, state: State, touching: Touching) -> bool:
         """Whether no contact need open or begin to slip: then nothing is to decide."""

@@ -7,7 +7,10 @@ of :math:`\ddot g = 0`, which is the same motion when g is zero and forgets nume
 errors in a time :math:`1/\omega`.
 
 Poses, mass matrix and bias come from the model's table of links, contacts and their
-forces from the kernels that every system uses.
+forces from the kernels that every system uses. Kernels take plain tuples: ``model`` has
+the fields of a :class:`RatesModel`; ``closed`` the indices of the closed contacts (k,),
+the fields of their :class:`~humans_sim.contact.problem.law.ModeArrays`, the rate at
+which drift decays [1/s], and the speed of contacts that creep [m/s]; zero: none does.
 """
 
 from __future__ import annotations
@@ -43,10 +46,9 @@ from humans_sim.dynamics.system import (
 from humans_sim.dynamics.tree_kernels import (
     TreeState,
     TreeTable,
-    tree_bias,
     tree_columns,
-    tree_inertias,
-    tree_mass,
+    tree_drifts,
+    tree_equations,
     tree_poses,
     tree_state,
     tree_twists,
@@ -71,16 +73,9 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     The direction of sliding given is that of the beginning of the step. Past the end
     of the sliding, where the velocity has turned around, the old direction stays: the
     right-hand side stays smooth there, and the event is found between.
-
-    Args:
-        mass: (nv, nv).
-        force: torques minus bias (nv,).
-        velocity: (nv,).
-        contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
-            contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
-        modes: fields of a :class:`~humans_sim.contact.problem.law.ModeArrays`, as a
-            plain tuple.
-        rate: at which drift decays [1/s]; zero gives the forces of the bare equations.
+    ``contacts`` are gaps, Jacobians and drifts of the closed ones, ``modes`` fields of
+    a :class:`~humans_sim.contact.problem.law.ModeArrays`; drift decays at ``rate``
+    [1/s], zero gives the forces of the bare equations.
     """
     gap, rows, drift = contacts
     mode, tangents, friction, remembered, reference, idle = modes
@@ -134,7 +129,6 @@ class RatesModel(NamedTuple):
             as a plain tuple; its arrays of poses and motions are the next two.
         poses: of the links with contact points (m, 3, 4); written.
         motions: of these links (m, 2, 6); written.
-        links: which they are (m,).
         damping: of the velocities (nv,).
     """
 
@@ -146,91 +140,17 @@ class RatesModel(NamedTuple):
     damping: np.ndarray
 
 
-class ClosedContacts(NamedTuple):
-    """The k closed contacts between two events.
-
-    Attributes:
-        which: their indices (k,).
-        mode: STICK or SLIDE (k,).
-        tangents: number of tangential directions (k,).
-        friction: Coulomb's coefficients (k,).
-        direction: unit directions of sliding at the beginning of the step (k, 2).
-        reference: forces that redundant contacts stay near to (k, 3) [N].
-        idle: projector on forces without effect.
-        rate: at which drift decays [1/s].
-        creep_speed: of contacts whose friction follows velocity [m/s]; zero where
-            Coulomb's law holds in modes.
-    """
-
-    which: np.ndarray
-    mode: np.ndarray
-    tangents: np.ndarray
-    friction: np.ndarray
-    direction: np.ndarray
-    reference: np.ndarray
-    idle: np.ndarray
-    rate: float
-    creep_speed: float
-
-
-@kernel
-def _drifts(tree, v, state):
-    """Accelerations of all links in the world at zero joint accelerations (n, 6).
-
-    Against gravity's, as the base falls: contacts add it again.
-    """
-    table = TreeTable(*tree)
-    parent, gravity = table.parent, table.gravity
-    _, _, jacobian, _, twist = state
-    drift = np.zeros((parent.shape[0], 6))
-    for i in range(3):
-        drift[0, i] = -gravity[i]
-    for b in range(1, parent.shape[0]):
-        j, a = 5 + b, parent[b]
-        u, p, d = v[j], twist[a], drift[b]
-        s0, s1, s2 = u * jacobian[0, j], u * jacobian[1, j], u * jacobian[2, j]
-        r0, r1, r2 = u * jacobian[3, j], u * jacobian[4, j], u * jacobian[5, j]
-        for i in range(6):
-            d[i] = drift[a, i]
-        d[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
-        d[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
-        d[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
-        d[3] += p[4] * r2 - p[5] * r1
-        d[4] += p[5] * r0 - p[3] * r2
-        d[5] += p[3] * r1 - p[4] * r0
-    return drift
-
-
 @kernel
 def model_terms(model, q, v, which):
-    """The equations of motion with some contacts.
-
-    Args:
-        model: fields of a :class:`RatesModel`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-        which: the contacts (k,).
-
-    Returns:
-        fields of a :class:`~humans_sim.dynamics.system.Terms`, and whether the model's
-        rotors reach.
-    """
+    """Fields of ``Terms`` with some contacts (k,), and whether the rotors reach."""
     tree, moving, poses, motions, links, damping = model
-    nv = v.shape[0]
-    state = tree_state(tree, nv)
-    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
-    tree_poses(tree, q, state)
-    tree_columns(tree, state)
-    tree_inertias(tree, state)
-    tree_twists(tree, v, state)
-    reach = tree_mass(tree, q, state, mass)
-    reach = tree_bias(tree, q, v, state, bias) and reach
-    for j in range(nv):
+    mass, bias, state, reach = tree_equations(tree, q, v)
+    for j in range(v.shape[0]):
         bias[j] += damping[j] * v[j]
     if which.shape[0]:
         write_poses(links, state, poses)
         write_motions(links, state, TreeState(*state).twist, motions, 0)
-        write_motions(links, state, _drifts(tree, v, state), motions, 1)
+        write_motions(links, state, tree_drifts(tree, v, state), motions, 1)
     gap, rows, drift = contact_rows(which, TreeState(*state).jacobian, moving, q)
     lock(TreeTable(*tree).locked, mass, bias, rows)
     return (mass, bias, gap, rows, drift), reach
@@ -238,14 +158,7 @@ def model_terms(model, q, v, which):
 
 @kernel
 def smooth_rates(model, closed, centre, y, applied):
-    """The right-hand side between two events.
-
-    Args:
-        model: fields of a :class:`RatesModel`, as a plain tuple.
-        closed: fields of a :class:`ClosedContacts`, as a plain tuple.
-        centre: configuration that the coordinates are counted from (nq,).
-        y: coordinates, velocity, and states of the actuation (n,).
-        applied: forces that act, contacts aside (nv,).
+    """The right-hand side between two events, at coordinates around ``centre``.
 
     Returns:
         rates of y, those of the actuation zero (n,); the configuration; fields of a
@@ -282,16 +195,7 @@ def smooth_rates(model, closed, centre, y, applied):
 
 @kernel
 def applied_torques(model, drives, t, q, v):
-    """Torques of drives (nv,); what acts along a locked velocity is left out.
-
-    Args:
-        model: fields of a :class:`RatesModel`, as a plain tuple.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        t: time [s].
-        q: configuration.
-        v: velocity.
-    """
+    """Torques of drives (nv,); what acts along a locked velocity is left out."""
     tree, _, _, _, _, _ = model
     return table_torques(drives, TreeTable(*tree).locked, t, q, v)
 
@@ -322,18 +226,11 @@ def model_gap_rates(model, q, v):
 class CompiledModel:
     """A model in its scene, as the kernels take it.
 
-    Args:
-        system: the model in its scene.
-        tree: its links.
-
     Attributes:
         arrays: fields of a :class:`RatesModel`, as a plain tuple.
-        nv: number of velocities.
-        contacts: the contacts that it may have.
     """
 
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
-        """Put the arrays together that the kernels read and write."""
         moving, poses, motions, joints = system.contact_arrays
         self._model, self.nv, self.contacts = system.model, system.nv, system.contacts
         # Plain tuples: numba takes a microsecond to see the type of a named one.
@@ -363,11 +260,7 @@ class CompiledModel:
         y: np.ndarray,
         applied: np.ndarray,
     ) -> tuple[Any, ...]:
-        """The result of :func:`smooth_rates`; its arguments, as plain tuples.
-
-        Raises:
-            ConfigurationError: the posture is beyond the reach of the model's drives.
-        """
+        """The result of :func:`smooth_rates`; its arguments, as plain tuples."""
         result: tuple[Any, ...] = smooth_rates(self.arrays, closed, centre, y, applied)
         self._model.check_reach(result[4] != -1.0)
         return result

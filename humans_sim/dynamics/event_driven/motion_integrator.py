@@ -44,12 +44,10 @@ class StiffnessSwitch:
     two stages at the end of the step, over how much these differ.
 
     Args:
-        problem: what to solve.
         positions: number of leading states on which nothing stiff depends.
     """
 
     def __init__(self, problem: InitialValueProblem, positions: int = 0) -> None:
-        """Start with the explicit method."""
         derivatives = differences(problem.rhs, positions)
         self._problem = problem._replace(derivatives=derivatives)
         self._method: Dop853 | ImplicitRadau = Dop853(problem)
@@ -118,17 +116,11 @@ class MotionIntegrator:
     """Integrates smooth motion in coordinates around the state it started at.
 
     It is started after every event, and remembers the size of its steps.
-
-    Args:
-        system: what moves.
-        motion: its right-hand side.
-        options: integrator and tolerances.
     """
 
     _chart: Chart
 
     def __init__(self, system: System, motion: SmoothMotion, options: Options) -> None:
-        """Not started."""
         self._system, self._motion, self._options = system, motion, options
         self._first_step: float | None = _FIRST_STEP
         self._solver: integrators.Integrator | None = None

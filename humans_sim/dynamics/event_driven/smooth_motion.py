@@ -98,17 +98,7 @@ class ContactModes:
         reference: np.ndarray,
         creep: bool = False,
     ) -> ContactModes:
-        """Contacts that are closed at a configuration.
-
-        Args:
-            system: what moves.
-            q: configuration.
-            which: their indices (k,).
-            mode: STICK or SLIDE (k,).
-            direction: of sliding (k, 2).
-            reference: forces to stay near to (k, 3) [N].
-            creep: whether contacts with friction creep, whatever their mode.
-        """
+        """Contacts closed at a configuration; ``creep``: those with friction creep."""
         table = system.contacts
         tangents, friction = table.tangents[which], table.friction[which]
         creeps = np.zeros(len(which), dtype=bool)
@@ -129,11 +119,7 @@ class ContactModes:
         return modes
 
     def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The arguments of :func:`acceleration_in_modes`.
-
-        Args:
-            direction: of sliding (k, 2).
-        """
+        """The arguments of :func:`acceleration_in_modes`."""
         return (
             self.mode,
             self.tangents,
@@ -144,12 +130,7 @@ class ContactModes:
         )
 
     def creeping(self, rate: float, creep_speed: float) -> tuple[Any, ...]:
-        """Fields of a :class:`CreepingContacts`, as a plain tuple.
-
-        Args:
-            rate: at which drift decays [1/s].
-            creep_speed: [m/s].
-        """
+        """Fields of a :class:`CreepingContacts`, as a plain tuple."""
         return tuple(
             CreepingContacts(
                 self.mode, self.tangents, self.friction, self.idle, rate, creep_speed
@@ -157,12 +138,7 @@ class ContactModes:
         )
 
     def closed(self, rate: float, creep_speed: float | None) -> tuple[Any, ...]:
-        """Fields of a :class:`ClosedContacts`, as a plain tuple.
-
-        Args:
-            rate: at which drift decays [1/s].
-            creep_speed: of contacts that creep [m/s]; None where none does.
-        """
+        """The closed contacts as kernels take them."""
         own = self.arrays(self.direction)
         return (self.which, *own, rate, creep_speed or 0.0)
 
@@ -186,16 +162,7 @@ class ContactModes:
     def continue_after_step(
         self, system: TouchingBodies, q: np.ndarray, direction: np.ndarray
     ) -> bool:
-        """Follow a step without events to its end.
-
-        Args:
-            system: what moves.
-            q: configuration at the end.
-            direction: of sliding there (k, 2).
-
-        Returns:
-            whether the right-hand side is another one from here on.
-        """
+        """Follow a step without events; returns whether the right-hand side changed."""
         any_turned = False
         if not self.creeps.all():
             turned = (self.direction * direction).sum(axis=1) < _TURNED
@@ -214,12 +181,7 @@ class ContactModes:
     def sticking_of_creeping(
         self, motion: np.ndarray, creep_speed: float
     ) -> np.ndarray:
-        """Which of the creeping contacts are said to stick, not to slide (k,).
-
-        Args:
-            motion: velocities of the contacts (k, 3) [m/s].
-            creep_speed: [m/s].
-        """
+        """Which of the creeping contacts are said to stick, not to slide (k,)."""
         square = motion[:, 1] ** 2 + motion[:, 2] ** 2
         bound = np.where(self.sticks, _SLIPS, _RESTS) * creep_speed
         sticks: np.ndarray = self.creeps & (square < bound**2)
@@ -236,13 +198,7 @@ class ContactModes:
     def best_distribution(
         self, forces: np.ndarray, jacobian: np.ndarray, direction: np.ndarray
     ) -> ContactForceSplit:
-        """The forces of largest margin with the effect of ``forces``.
-
-        Args:
-            forces: (k, 3) [N].
-            jacobian: of the contacts (k, 3, nv).
-            direction: of sliding, now (k, 2).
-        """
+        """The forces of largest margin with the effect of ``forces`` (k, 3) [N]."""
         if self.creeps.any():
             return ContactForceSplit(forces, self.least_margin(forces))
         return best_split(
@@ -263,10 +219,6 @@ class Evaluation(NamedTuple):
     """The right-hand side at one state, kept for those who look at it.
 
     Attributes:
-        t: time [s].
-        q: configuration.
-        v: velocity.
-        z: states of the actuation.
         torques: of the actuation (nv,).
         applied: the same with pushes (nv,).
         terms: the equations of motion with the closed contacts.
@@ -293,17 +245,13 @@ class SmoothMotion:
     """The right-hand side, with the forces of the closed contacts.
 
     Args:
-        system: what moves.
-        loads: what acts on it.
         creep_speed: of contacts whose friction follows their velocity [m/s]; None where
             contacts stick and slide by Coulomb's law, in modes.
 
     Attributes:
         modes: the closed contacts; all open at first.
-        last: the right-hand side as it was evaluated last.
         lowest_margin: the least margin of the closed contacts since it was set to
             infinity, and its time.
-        evaluations: of the right-hand side.
         compiled: the system where its right-hand side is one compiled call, or None.
         bodies: what gives the terms of contacts: this, or the system.
     """
@@ -313,7 +261,6 @@ class SmoothMotion:
     def __init__(
         self, system: System, loads: AppliedLoads, creep_speed: float | None = None
     ) -> None:
-        """All contacts are open."""
         self._system, self._loads, self.creep_speed = system, loads, creep_speed
         self._stabilisation = STABILISATION if creep_speed is None else _FAST
         self._damping: np.ndarray | None = None
@@ -344,15 +291,7 @@ class SmoothMotion:
         direction: np.ndarray,
         reference: np.ndarray,
     ) -> None:
-        """From now on these contacts are closed, and no others.
-
-        Args:
-            q: configuration.
-            which: their indices (k,).
-            mode: STICK or SLIDE (k,).
-            direction: of sliding (k, 2).
-            reference: forces to stay near to (k, 3) [N].
-        """
+        """From now on these contacts are closed, and no others."""
         creep = self.creep_speed is not None
         self.modes = ContactModes.at(
             self.bodies, q, which, mode, direction, reference, creep
@@ -449,19 +388,7 @@ class SmoothMotion:
         bound: float,
         size: float,
     ) -> tuple[float, float, np.ndarray, np.ndarray] | None:
-        """A step in one compiled call, by the method that the contacts call for.
-
-        Args:
-            chart: coordinates.
-            tolerances: rtol, and atol of each state.
-            start: time, state and rates.
-            bound: beyond which it may not go [s].
-            size: of the step [s].
-
-        Returns:
-            what an integrator takes of a ``whole_step``
-            (:class:`~humans_sim.dynamics.integrators.InitialValueProblem`).
-        """
+        """A step in one compiled call, as integrators take a ``whole_step``."""
         drives, compiled = self._loads.drives(), self.compiled
         if drives is None or compiled is None or not isinstance(chart, FreeBaseChart):
             return None

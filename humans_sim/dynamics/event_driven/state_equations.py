@@ -40,10 +40,7 @@ _NO_EVENT = 1.0
 class StateEquations:
     """The equations of a simulation between two events, and at them.
 
-    Use :meth:`humans_sim.Simulation.equations`.
-
-    Args:
-        stepper: at the start, with contacts and first commands handled.
+    Use :meth:`humans_sim.Simulation.equations`; they begin where a stepper is.
 
     Attributes:
         names: of the event functions: the contacts; the same, sliding; the signals of
@@ -51,7 +48,6 @@ class StateEquations:
     """
 
     def __init__(self, stepper: Stepper) -> None:
-        """Begin where the stepper is."""
         if not isinstance(stepper, EventStepper) or (
             stepper.motion.creep_speed is not None
         ):
@@ -128,16 +124,7 @@ class StateEquations:
         return np.concatenate([contact, sliding, stepper.loads.signals(state), [clock]])
 
     def handle(self, t: float, x: np.ndarray, fired: np.ndarray) -> np.ndarray:
-        """Handle events; the state after them is where integration resumes.
-
-        Args:
-            t: their time [s].
-            x: the state there.
-            fired: which functions of :meth:`signals` fell to zero (n,).
-
-        Returns:
-            the state (q, v, z): velocities may have jumped.
-        """
+        """Handle the :meth:`signals` that fell to zero; the state after them."""
         fired = np.asarray(fired, dtype=bool)
         if fired.shape != (len(self.names),):
             raise ParameterError(

@@ -3,12 +3,11 @@
 
 Where contacts keep their modes, stages and control of the step are those of Dormand and
 Prince's method (:mod:`humans_sim.dynamics.integrators`); where they creep, those of its
-Rosenbrock method. The actuation is a table of drives.
+Rosenbrock method. The actuation is a table of drives, the fields of a ``DriveTable``;
+``model`` and ``closed`` are as of :mod:`~humans_sim.dynamics.event_driven.model_rates`.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,29 +20,12 @@ from humans_sim.core.runge_kutta import (
     stage_state,
     step_error,
 )
+from humans_sim.dynamics import rosenbrock_kernels
 from humans_sim.dynamics.event_driven.creep_kernels import (
     assemble_derivatives,
     creeping_response,
 )
 from humans_sim.dynamics.event_driven.model_rates import applied_torques, smooth_rates
-from humans_sim.dynamics.rosenbrock_kernels import (
-    SMALLEST,
-    end_of_step,
-    factorise,
-    solve_stage,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    STAGES as ROSENBROCK_STAGES,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    TIMES as ROSENBROCK_TIMES,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    next_size as rosenbrock_next_size,
-)
-from humans_sim.dynamics.rosenbrock_kernels import (
-    stage_state as rosenbrock_stage_state,
-)
 from humans_sim.dynamics.system import free_base_configuration, free_base_rates
 
 
@@ -51,25 +33,15 @@ from humans_sim.dynamics.system import free_base_configuration, free_base_rates
 def mode_step(model, closed, drives, start, control):
     """Make a step.
 
-    Args:
-        model: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.RatesModel`,
-            as a plain tuple, like all others.
-        closed: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.ClosedContacts`.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        start: centre of the coordinates (nq,), time [s], state (n,), its rates (n,).
-        control: bound [s], size of the step [s], smallest size [s], rtol, atol (n,),
-            and the largest residual of the closed contacts.
+    ``start``: centre of the coordinates (nq,), time [s], state (n,), its rates (n,).
+    ``control``: bound, size of the step and smallest size [s], rtol, atol (n,), and the
+    largest residual of the closed contacts.
 
     Returns:
         whether it was made, otherwise it is to be made stage by stage, which says why
         not; its end, the next size, and the least margin of the contacts with its time;
         the state at the end; the rates at all stages, those for its inside not yet
-        there; evaluations; the torques at the end; what
-        :func:`~humans_sim.dynamics.event_driven.model_rates.smooth_rates` gives
-        there.
+        there; evaluations; the torques at the end; what ``smooth_rates`` gives there.
     """
     centre, t, y, rates = start
     bound, size, smallest, rtol, atol, contradiction = control
@@ -113,28 +85,6 @@ _DIFFERENCE = 1e-7
 """Difference for the derivatives of the drives [m, rad, m/s, rad/s, s]."""
 
 
-class StepStart(NamedTuple):
-    """Where a step begins.
-
-    Attributes:
-        centre: configuration that the coordinates are counted from (nq,).
-        t: time [s].
-        y: coordinates and velocity (2 nv,).
-        rates: of y (2 nv,).
-        mass: (nv, nv).
-        rows: Jacobians of the closed contacts (k, 3, nv).
-        forces: of the closed contacts (k, 3) [N].
-    """
-
-    centre: np.ndarray
-    t: float
-    y: np.ndarray
-    rates: np.ndarray
-    mass: np.ndarray
-    rows: np.ndarray
-    forces: np.ndarray
-
-
 @kernel
 def _derivatives(model, closed, drives, start):
     """The stiff part of the derivatives by the state (n, n), and by time (n,)."""
@@ -171,59 +121,44 @@ def _derivatives(model, closed, drives, start):
 def creep_step(model, closed, drives, start, control):
     """Make a step.
 
-    Args:
-        model: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.RatesModel`,
-            as a plain tuple, like all others.
-        closed: fields of a
-            :class:`~humans_sim.dynamics.event_driven.model_rates.ClosedContacts`.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        start: fields of a :class:`StepStart`.
-        control: bound [s], size of the step [s], rtol, atol (n,), and the largest
-            residual of the closed contacts.
-
-    Returns:
-        whether it was made, otherwise it is to be made stage by stage, which says why
-        not; its end, the next size, and the least margin of the contacts with its
-        time, which is infinite here; the state at the end and its rates; evaluations;
-        the torques there; what
-        :func:`~humans_sim.dynamics.event_driven.model_rates.smooth_rates` gives
-        there.
+    ``start``: as of :func:`mode_step`, then mass matrix, Jacobians (k, 3, nv) and
+    forces (k, 3) [N] of the closed contacts. ``control``: as there, without a smallest
+    size. Returns the same, but for the rates, which are those at the end, and an
+    infinite margin.
     """
     centre, t, y, first = start[:4]
     bound, size, rtol, atol, contradiction = control
     nv = y.shape[0] // 2
     matrix, by_time = _derivatives(model, closed, drives, start)
-    slopes = np.empty((ROSENBROCK_STAGES, y.shape[0]))
+    slopes = np.empty((rosenbrock_kernels.STAGES, y.shape[0]))
     evaluations, made, end = 0, True, y
     rejected = False
     while True:
         cut = size >= bound - t
         step = bound - t if cut else size
-        if step < SMALLEST and not cut:
+        if step < rosenbrock_kernels.SMALLEST and not cut:
             made = False
             break
-        factors, order, regular = factorise(matrix, step)
+        factors, order, regular = rosenbrock_kernels.factorise(matrix, step)
         error = np.inf
         if regular:
             linear = matrix, by_time, factors, order
-            for stage in range(ROSENBROCK_STAGES):
+            for stage in range(rosenbrock_kernels.STAGES):
                 rates = first
                 if stage:
-                    state = rosenbrock_stage_state(stage, y, slopes, step)
-                    now = t + ROSENBROCK_TIMES[stage] * step
+                    state = rosenbrock_kernels.stage_state(stage, y, slopes, step)
+                    now = t + rosenbrock_kernels.TIMES[stage] * step
                     q = free_base_configuration(centre, state[:nv])
                     applied = applied_torques(model, drives, now, q, state[nv:])
                     result = smooth_rates(model, closed, centre, state, applied)
                     made = made and 0.0 <= result[4] < contradiction
                     rates = result[0]
                     evaluations += 1
-                solve_stage(stage, slopes, rates, step, linear)
+                rosenbrock_kernels.solve_stage(stage, slopes, rates, step, linear)
             if not made:
                 break
-            end, error = end_of_step(y, slopes, step, rtol, atol)
-        following = rosenbrock_next_size(step, error, rejected)
+            end, error = rosenbrock_kernels.end_of_step(y, slopes, step, rtol, atol)
+        following = rosenbrock_kernels.next_size(step, error, rejected)
         if error <= 1.0:
             break
         rejected = True

@@ -5,8 +5,4 @@ from humans_sim.dynamics.scenes.flying_scene import FlyingScene
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 
-__all__ = [
-    "FlyingScene",
-    "SceneBody",
-    "SceneSystem",
-]
+__all__ = ["FlyingScene", "SceneBody", "SceneSystem"]

@@ -33,8 +33,6 @@ class Flight(NamedTuple):
     """The end of a step, with the bodies that fly where their integrator takes them.
 
     Attributes:
-        q: configuration.
-        v: velocity.
         gaps: of all contacts [m, rad].
         flying: velocities of the bodies that fly (nv,).
         velocity: of these alone, zero elsewhere (nv,).
@@ -55,13 +53,7 @@ class FlyingScene(SceneSystem):
     """A scene in which bodies that touch nothing fly by an integrator of their own.
 
     Args:
-        bodies: free ones.
-        ground: a floor unless given.
         flight: name of the integrator, of :data:`humans_sim.bodies.motion.STEPS`.
-        options: as of :class:`SceneSystem`.
-
-    Raises:
-        ParameterError: there is no such integrator.
     """
 
     def __init__(
@@ -72,7 +64,6 @@ class FlyingScene(SceneSystem):
         flight: str = "lie",
         **options: Any,
     ) -> None:
-        """Put bodies, and a robot, on a ground."""
         super().__init__(bodies, ground, **options)
         if flight not in STEPS:
             raise ParameterError(
@@ -93,19 +84,11 @@ class FlyingScene(SceneSystem):
         h: float,
         which: np.ndarray,
     ) -> Flight | None:
-        """Take the bodies that fly through a step.
-
-        Args:
-            state: at the beginning of the step.
-            loads: what acts, beside gravity.
-            end: configuration and velocity at the end, of all that touches.
-            h: length of the step [s].
-            which: contacts that the step has.
-
-        Returns:
-            None where nothing flies, or a flight ends inside of something.
-        """
-        free = self._untouched(which)
+        """Take the bodies that fly through a step; None: nothing, or into something."""
+        movers = self._known.movers
+        touched = set(movers[which[which < len(movers)]].ravel().tolist())
+        first = len(self._known.joints) - len(self.bodies)
+        free = tuple(k for k in range(len(self.bodies)) if first + k not in touched)
         if not free:
             return None
         bodies = self._free.get(free)
@@ -137,13 +120,6 @@ class FlyingScene(SceneSystem):
         raised = bodies.masses @ ((before.x - after.x) @ self.gravity)
         gained = kinetic - float(bodies.kinetic_energy(before).sum()) + float(raised)
         return Flight(q, v, gaps, flying, np.where(flying, v, 0.0), kinetic, gained)
-
-    def _untouched(self, which: np.ndarray) -> tuple[int, ...]:
-        """Bodies that none of these contacts is of."""
-        movers = self._known.movers
-        touched = set(movers[which[which < len(movers)]].ravel().tolist())
-        first = len(self._known.joints) - len(self.bodies)
-        return tuple(k for k in range(len(self.bodies)) if first + k not in touched)
 
     def _body_state(
         self, bodies: RigidBodies, free: tuple[int, ...], q: np.ndarray, v: np.ndarray

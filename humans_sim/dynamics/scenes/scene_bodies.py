@@ -41,11 +41,6 @@ class SceneBody:
     friction: float | None = field(default=None)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot touch.
-
-        Raises:
-            BodyError: a number makes no sense.
-        """
         points = np.array(self.points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise BodyError(f"{self.name}: its points must be rows of 3 numbers")

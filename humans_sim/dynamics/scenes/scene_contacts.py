@@ -4,7 +4,8 @@
 Gaps, rates and Jacobians are compiled. A mover is a link of the robot or a free body;
 the floor and what is fixed to it have the number -1. Contacts are, in this order:
 features (balls and points of movers) with solids, places of pairs of boxes, joints with
-their limits.
+their limits. Kernels take the fields of :class:`SceneGeometry` and :class:`SceneMotion`
+as plain tuples.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from humans_sim.contact.geometry.convex_pairs import (
     BOX_SLOTS,
     FAR,
     BoxPlaces,
+    basis,
     box_contacts,
     choose,
 )
@@ -63,14 +65,7 @@ class SceneContacts:
         ground: Ground,
         robot: ModelSystem | None,
     ) -> None:
-        """Gather everything.
-
-        Args:
-            bodies: free ones.
-            first: joint of the first of them.
-            ground: what does not move.
-            robot: a biped with what of it touches, or None.
-        """
+        """Gather free bodies (the first at joint ``first``), ground and biped."""
         self._bodies, self._ground = bodies, ground
         self._robot = None if robot is None else robot.model
         joints: list[int] = []
@@ -131,7 +126,7 @@ class SceneContacts:
         boxed = {int(self.solid_mover[s]) for s in boxes} - {_FLOOR}
         pairs, table, movers = [], [], []
         names: list[str] = []
-        robot_movers = self._first_body_mover()
+        robot_movers = len(self.joints) - len(self._bodies)
         what = "what may touch in the scene"
         for f, mover in enumerate(self.feature_mover):
             CONTACTS.check(what, len(names))
@@ -142,14 +137,14 @@ class SceneContacts:
                 if int(mover) in boxed and s in boxes:
                     continue
                 # each pair of balls once
-                if (
-                    self._is_ball(f)
-                    and other > mover >= robot_movers
-                    and s not in boxes
-                ):
+                ball = self.balls[f] > 0.0
+                if ball and other > mover >= robot_movers and s not in boxes:
                     continue
                 pairs.append((f, s))
-                table.append(min(frictions[s], self._own_friction(int(mover))))
+                # The robot's feet are as rough as what they touch.
+                k = int(mover) - robot_movers
+                own = self._bodies[k].friction if k >= 0 else None
+                table.append(min(frictions[s], np.inf if own is None else own))
                 names.append(f"{feature_names[f]}/{solid_names[s]}")
                 movers.append((int(mover), int(other)))
         box_pairs = []
@@ -180,18 +175,6 @@ class SceneContacts:
                 [self._ground.restitution] * count + [0.0] * len(ends)
             ),
         )
-
-    def _own_friction(self, mover: int) -> float:
-        """Of a body; the robot's feet are as rough as what they touch."""
-        k = mover - self._first_body_mover()
-        own = self._bodies[k].friction if k >= 0 else None
-        return np.inf if own is None else own
-
-    def _first_body_mover(self) -> int:
-        return len(self.joints) - len(self._bodies)
-
-    def _is_ball(self, feature: int) -> bool:
-        return bool(self.balls[feature] > 0.0)
 
     def _limits(self) -> None:
         """Ends of the robot's joints."""
@@ -275,14 +258,7 @@ def world_solids(local, mover, poses, out):
 
 @kernel
 def scene_geometry(geometry, choices, active, fixed):
-    """Gap, point and normal (from the second mover to the first) of every contact.
-
-    Args:
-        geometry: fields of a :class:`SceneGeometry`, as a plain tuple.
-        choices: how each pair of boxes is looked at (b, 6); filled unless ``fixed``.
-        active: which of its places have a point (b, 33); filled unless ``fixed``.
-        fixed: whether both stay as they are.
-    """
+    """Gap, point and normal (from the second mover to the first) of every contact."""
     poses, places, radii, feature_mover, solids, meshes, pairs, box_pairs = geometry
     single = pairs.shape[0]
     count = single + BOX_SLOTS * box_pairs.shape[0]
@@ -332,15 +308,7 @@ def scene_rates(point, normal, movers, twists):
 
 @kernel
 def scene_rows(which, jacobian, motion, point, normal):
-    """Jacobians of some contacts, in their own frames (k, 3, nv).
-
-    Args:
-        which: their indices (k,).
-        jacobian: of all joints, in the world (6, nv).
-        motion: fields of a :class:`SceneMotion`, as a plain tuple.
-        point: where the contacts of solids are (c, 3) [m].
-        normal: theirs (c, 3).
-    """
+    """Jacobians of some contacts, in their own frames (k, 3, nv)."""
     support, movers, limit_of, limit_sign = motion
     nv, count = jacobian.shape[1], point.shape[0]
     rows = np.zeros((which.shape[0], 3, nv))
@@ -350,15 +318,7 @@ def scene_rows(which, jacobian, motion, point, normal):
         if c >= count:
             rows[r, 0, limit_of[c - count]] = limit_sign[c - count]
             continue
-        n = normal[c]
-        axis = 0 if abs(n[0]) < 0.9 else 1
-        length = np.sqrt(1.0 - n[axis] ** 2)
-        for k in range(3):
-            frame[0, k] = n[k]
-            frame[1, k] = ((1.0 if k == axis else 0.0) - n[axis] * n[k]) / length
-        frame[2, 0] = frame[0, 1] * frame[1, 2] - frame[0, 2] * frame[1, 1]
-        frame[2, 1] = frame[0, 2] * frame[1, 0] - frame[0, 0] * frame[1, 2]
-        frame[2, 2] = frame[0, 0] * frame[1, 1] - frame[0, 1] * frame[1, 0]
+        basis(normal[c], frame)
         p = point[c]
         for side in range(2):
             m = movers[c, side]

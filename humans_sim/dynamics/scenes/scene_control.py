@@ -10,20 +10,13 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.bodies.loads import Load, Moving
-from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.actuation_interface import Actuation, PartActuation
 from humans_sim.dynamics.controller import ControlFunction, Controller, ControlState
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.results.records import Event
 
 
-class SceneActuation(Actuation):
-    """The actuation of a robot among free bodies, on which loads act.
-
-    Args:
-        scene: the system.
-        robot: actuation of its robot, or None.
-        loads: on the bodies, counted in their order.
-    """
+class SceneActuation(PartActuation):
+    """The actuation of a robot among free bodies, on which loads act in their order."""
 
     def __init__(
         self,
@@ -31,67 +24,22 @@ class SceneActuation(Actuation):
         robot: Actuation | None = None,
         loads: Sequence[Load] = (),
     ) -> None:
-        """Put them together."""
-        self._scene, self._loads = scene, tuple(loads)
-        self._robot = Actuation() if robot is None else robot
-        self._nq, self._nv = scene.robot_nq, scene.robot_nv
-        self.nz, self.z_names = self._robot.nz, self._robot.z_names
-
-    def _own(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return q[: self._nq], v[: self._nv]
-
-    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Start the robot's."""
-        return self._robot.initialise(t, *self._own(q, v))
-
-    def command(self, t: float, command: Any) -> None:
-        """To the robot's."""
-        self._robot.command(t, command)
-
-    def expect_commands_every(self, period: float) -> None:
-        """To the robot's."""
-        self._robot.expect_commands_every(period)
+        self._scene, self._loads, nv = scene, tuple(loads), scene.robot_nv
+        super().__init__(robot or Actuation(), scene.robot_nq, nv, scene.nv - nv)
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Forces of the robot's actuation and of the loads."""
-        forces = np.zeros(self._scene.nv)
-        force, rates = self._robot.dynamics(t, *self._own(q, v), z)
-        forces[: self._nv] = force
+        forces, rates = super().dynamics(t, q, v, z)
         if self._loads:
-            self._load(t, q, v, forces)
+            moving = moving_bodies(self._scene, q, v)
+            force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
+            for load in self._loads:
+                load.add(t, moving, force, torque)
+            turned = np.einsum("nji,nj->ni", moving.frames, torque)
+            forces[self._nv :] = np.concatenate([force, turned], axis=1).ravel()
         return forces, rates
-
-    def _load(self, t: float, q: np.ndarray, v: np.ndarray, forces: np.ndarray) -> None:
-        moving = moving_bodies(self._scene, q, v)
-        force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
-        for load in self._loads:
-            load.add(t, moving, force, torque)
-        turned = np.einsum("nji,nj->ni", moving.frames, torque)
-        forces[self._nv :] = np.concatenate([force, turned], axis=1).ravel()
-
-    def detect(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
-        """The robot's."""
-        return self._robot.detect(t, *self._own(q, v), z)
-
-    def next_time(self, t: float) -> float:
-        """The robot's."""
-        return self._robot.next_time(t)
-
-    def handle(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
-    ) -> tuple[np.ndarray, Sequence[Event]]:
-        """The robot's."""
-        return self._robot.handle(t, *self._own(q, v), z, fired)
-
-    def reset(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
-        """The robot's."""
-        return self._robot.reset(t, *self._own(q, v), z)
 
 
 def moving_bodies(scene: SceneSystem, q: np.ndarray, v: np.ndarray) -> Moving:
@@ -106,15 +54,7 @@ def moving_bodies(scene: SceneSystem, q: np.ndarray, v: np.ndarray) -> Moving:
 
 
 class SceneController(Controller):
-    """Shows a robot's controller the robot alone, without contacts and forces.
-
-    Args:
-        scene: the system.
-        robot: controller of its robot.
-
-    Attributes:
-        period: that of the robot's controller [s], or None.
-    """
+    """Shows a robot's controller the robot alone, without contacts and forces."""
 
     def __init__(self, scene: SceneSystem, robot: ControlFunction) -> None:
         self._robot, self._nq, self._nv = robot, scene.robot_nq, scene.robot_nv

@@ -78,13 +78,7 @@ class SceneChart:
     """Charts of free bases one after the other."""
 
     def __init__(self, centre: np.ndarray, robot: int, bodies: int) -> None:
-        """Coordinates around a configuration.
-
-        Args:
-            centre: of the whole scene.
-            robot: coordinates of the robot; 0: there is none.
-            bodies: how many there are.
-        """
+        """Coordinates around ``centre``; ``robot``: how many are the robot's."""
         cuts = [robot] if robot else []
         cuts += [robot + 7 * (k + 1) for k in range(bodies)]
         starts = [0, *cuts[:-1]]
@@ -137,8 +131,6 @@ class SceneSystem:
 
     Attributes:
         robot: None where there is none.
-        bodies: in their order.
-        ground: what does not move.
         touching: the robot with what of it touches, as if it were alone; or None.
     """
 
@@ -162,25 +154,9 @@ class SceneSystem:
     ) -> None:
         """Put bodies, and a robot, on a ground.
 
-        Args:
-            bodies: free ones.
-            ground: a floor unless given.
-            robot: a biped model.
-            radii: balls around the robot's contact points, by name [m].
-            contacts: tags of the robot that may touch; its contact points unless given.
-            armature: inertia of the robot's drives (nv of the robot,).
-            gravity: [m/s^2]; 9.81 downwards, or the robot's, unless given.
-            self_collision: whether links of the robot touch each other, or keys that
-                add to the model's own, as of
-                :class:`~humans_sim.dynamics.simulation.Simulation`.
-            features: points and balls of the robot's body that touch in addition.
-            dissipation: damping and dry friction of the robot's joints; its model's
-                own unless given.
-
-        Raises:
-            BodyError: there is no body, or two have one name.
-            ParameterError: the robot has no such point, or has geared rotors; the
-                ground has rolling or torsional friction.
+        ``armature`` is that of the robot's drives; ``gravity`` [m/s^2] 9.81 downwards,
+        or the robot's, unless given; ``radii``, ``contacts``, ``self_collision``,
+        ``features`` and ``dissipation`` are as of a ``ModelSystem``.
         """
         if not bodies:
             raise BodyError("a scene needs a body")
@@ -312,16 +288,7 @@ class SceneSystem:
         robot: np.ndarray | None = None,
         rotations: Mapping[str, np.ndarray] | None = None,
     ) -> np.ndarray:
-        """A configuration from what is usually known.
-
-        Args:
-            places: centres of mass of all bodies, by name [m].
-            robot: the robot's configuration.
-            rotations: of bodies that are turned, by name (3, 3).
-
-        Raises:
-            ConfigurationError: a body is left out, or unknown.
-        """
+        """A configuration from places [m] and rotations of bodies, by name."""
         names = [body.name for body in self.bodies]
         given = {*places, *(rotations or {})}
         if set(places) != set(names) or not given <= set(names):
@@ -436,13 +403,6 @@ class SceneSystem:
             bias += self.dissipation.damping * v
         return mass, bias
 
-    def _tumble(self, v: np.ndarray, time: float, bias: np.ndarray) -> None:
-        """Put the gyroscopic torques of spins after a time into the bias."""
-        for k, body in enumerate(self.bodies):
-            part = slice(self.robot_nv + 6 * k + 3, self.robot_nv + 6 * k + 6)
-            inertia, old = body.properties.inertia, v[part]
-            bias[part] += gyroscopic(inertia, old, time) - np.cross(old, inertia @ old)
-
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
         """The equations of motion with the contacts ``which``."""
         mass, bias = self._equations(q, v)
@@ -460,7 +420,10 @@ class SceneSystem:
         tumbles would gain energy.
         """
         mass, bias = self._equations(q, v)
-        self._tumble(v, time, bias)
+        for k, body in enumerate(self.bodies):
+            part = slice(self.robot_nv + 6 * k + 3, self.robot_nv + 6 * k + 6)
+            inertia, old = body.properties.inertia, v[part]
+            bias[part] += gyroscopic(inertia, old, time) - np.cross(old, inertia @ old)
         self._read(True)
         gap, rate, point, normal = self._all_rates(q, v, anew=True)
         which = closing(gap, rate, time, closed)
@@ -491,17 +454,7 @@ class SceneSystem:
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
     ) -> np.ndarray:
-        """Generalised force of a world force at a point of a link or body (nv,).
-
-        Args:
-            q: configuration.
-            link: a body, or a link of the robot; empty for its base.
-            point: in the frame of the link or body [m].
-            force: in the world [N].
-
-        Raises:
-            ParameterError: there is no such thing.
-        """
+        """Generalised force (nv,) of a world force at a point of a link or body."""
         names, act = [body.name for body in self.bodies], np.zeros(self.nv)
         if link in names:
             pose, k = self.pose(q, link), self.robot_nv + 6 * names.index(link)

@@ -77,16 +77,8 @@ def rolling_bodies(
 
     Configurations have seven numbers for each body: place of its frame and quaternion
     (x, y, z, w); velocities six: of the frame's origin and the spin, both in the frame.
-
-    Args:
-        bodies: what rolls.
-        floor: what it rolls on; the plane z = 0 unless given.
-        friction: Coulomb's coefficient; infinite: nothing slides.
-        restitution: Newton's coefficient.
-        gravity: [m/s^2].
-
-    Raises:
-        BodyError: there is no body, two have one name, or one has no surface.
+    The floor is the plane z = 0 unless given; with infinite friction nothing slides;
+    ``restitution`` is Newton's, ``gravity`` in [m/s^2].
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):
@@ -132,14 +124,7 @@ def coin(
     mass: float = 0.05,
     friction: float = math.inf,
 ) -> SurfaceSystem:
-    """A thin disk on its rounded edge (Euler's disk).
-
-    Args:
-        radius: of the disk and of the circle in the middle of its edge [m].
-        edge: radius of the rounding [m].
-        mass: [kg].
-        friction: Coulomb's coefficient; infinite: it does not slide.
-    """
+    """A thin disk on its rounded edge (Euler's disk); ``edge``: radius of that [m]."""
     across = mass * radius**2 / 4
     spread = MassProperties(mass, np.zeros(3), np.diag([across, across, 2 * across]))
     body = RollingBody("coin", spread, (Torus(radius, edge),), radius)
@@ -154,11 +139,6 @@ def steady_coin(
     Where the centre rests, so does the line from it to the contact: the coin turns
     about this line, friction is zero, and the moment of the weight turns the angular
     momentum. A sharp edge gives the square of the rate as 4 g / (radius sin tilt).
-
-    Args:
-        tilt: of the disk to the floor [rad].
-        radius: as of :func:`coin` [m].
-        edge: as of :func:`coin` [m].
     """
     axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     low = np.array([math.cos(tilt), 0.0, -math.sin(tilt)])
@@ -194,9 +174,8 @@ def rolling_ellipsoid(
 def rattleback(skew: float = 2e-5) -> SurfaceSystem:
     """A boat-shaped stone that turns back when it is spun the wrong way.
 
-    Args:
-        skew: product of inertia between length and breadth [kg m^2]; its sign is the
-            side that the stone likes to spin to.
+    The sign of ``skew``, the product of inertia between length and breadth [kg m^2],
+    is the side that it likes to spin to.
     """
     inertia = np.array([[2e-4, skew, 0.0], [skew, 1.6e-3, 0.0], [0.0, 0.0, 1.7e-3]])
     place = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.01]))
@@ -210,13 +189,7 @@ def rattleback(skew: float = 2e-5) -> SurfaceSystem:
 def rolling_start(
     system: SurfaceSystem, turn: np.ndarray, spin: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A single body on the floor in an attitude, rolling without sliding: q and v.
-
-    Args:
-        system: of one body, on the plane z = 0.
-        turn: attitude (3, 3).
-        spin: in the body's frame [rad/s].
-    """
+    """A single body on the floor z = 0 in an attitude, rolling: q and v."""
     q = pin.neutral(system.tree)
     q[3:7] = pin.Quaternion(np.asarray(turn)).coeffs()
     q[2] -= float(system.gaps(q).min())
@@ -260,13 +233,6 @@ def rolling_knee(
 
     The pelvis slides up and down and bears a load, the hip is a ball, the ankle a
     hinge. Coordinates: ankle, pelvis, quaternion of the hip.
-
-    Args:
-        load: mass on the hip [kg].
-        condyle: radius of both condyles [m].
-        friction: Coulomb's coefficient; infinite: they do not slide.
-        stiffness: of springs at ankle and hip that stretch the leg [N m/rad].
-        damping: of dampers there [N m s/rad].
     """
     tree = pin.Model()
     tree.gravity.linear = -GRAVITY * _UP

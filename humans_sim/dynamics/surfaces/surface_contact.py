@@ -51,13 +51,11 @@ class SurfaceContact:
     """Two surfaces that may touch.
 
     Attributes:
-        name: of the contact.
         first: surface of body 1, in the frame of its joint.
         second: surface of body 2, in the frame of its joint.
         first_joint: joint that moves body 1; ``world``: it is fixed.
         second_joint: the same of body 2.
         friction: Coulomb's coefficient; infinite: the bodies do not slide.
-        restitution: Newton's coefficient.
         size: about how far surface 2 reaches from its origin: where nearest points are
             looked for at the start [m].
     """
@@ -72,7 +70,6 @@ class SurfaceContact:
     size: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no contact."""
         for word in ("first", "second"):
             if not isinstance(getattr(self, word), Surface):
                 kind = type(getattr(self, word)).__name__
@@ -97,7 +94,6 @@ class NearestPoints:
     """
 
     def __init__(self, contact: SurfaceContact) -> None:
-        """Nothing is known yet."""
         self._contact = contact
         self._last: Nearest | None = None
         self._turn = np.eye(3)
@@ -107,11 +103,7 @@ class NearestPoints:
         self._last = None
 
     def find(self, relative: pin.SE3) -> Nearest:
-        """Nearest points, for the placement of body 2 in body 1.
-
-        Raises:
-            SurfaceError: there are none.
-        """
+        """Nearest points, for the placement of body 2 in body 1."""
         one, two = self._contact.first, self._contact.second
         found = nearest_of_cores(one, two, relative)
         if isinstance(one, Plane):
@@ -193,11 +185,6 @@ def running_speeds(
     """Speeds u1, u2 of the point of contact over both surfaces, in the world (3,).
 
     Along a line on which both surfaces are straight the point rests on body 2.
-
-    Args:
-        pair: the nearest points.
-        velocity: of body 2 relative to body 1 there (3,) [m/s].
-        spins: of both bodies (2, 3) [rad/s].
     """
     normal, tangents = pair.frame[0], pair.frame[1:]
     k1, k2 = pair.bending

@@ -25,7 +25,7 @@ from humans_sim.dynamics.surfaces.surface_contact import (
     pair_motion,
     running_speeds,
 )
-from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, TIME_STEPPING, Terms
+from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms, closing_terms
 from humans_sim.results.records import POINT, ContactTable
 from humans_sim.results.run import joint_records
 
@@ -64,7 +64,6 @@ class TreeChart:
     """Coordinates x around a centre: the exponential map of each joint."""
 
     def __init__(self, tree: pin.Model, centre: np.ndarray) -> None:
-        """Coordinates around a configuration of a tree."""
         self._tree = tree
         self._centre = pin.normalize(tree, np.array(centre, dtype=float))
         # A quaternion has one number more than its velocity has.
@@ -96,10 +95,6 @@ class SurfaceSystem:
     A pair is a joint that may open: it keeps its bodies from sinking into each other
     and lets them slide, roll and pivot; with friction they roll without sliding. A knee
     whose condyle rolls on a plateau is such a pair between thigh and shank.
-
-    Attributes:
-        tree: joints and masses.
-        pairs: what may touch.
     """
 
     methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
@@ -113,19 +108,10 @@ class SurfaceSystem:
         drawn: Sequence[Mapping[str, Any]] = (),
         springs: JointSprings | None = None,
     ) -> None:
-        """Put surfaces on the joints of a tree.
+        """Put surfaces on the joints of a tree; gravity is the tree's own.
 
-        Args:
-            tree: joints and masses; gravity is the tree's own.
-            pairs: surfaces that may touch.
-            name: what messages call the mechanism.
-            drawn: bodies as runs record them, on the floor z = 0: one for each joint,
-                all of them free flyers, or any number with the names of their
-                ``joint``; empty: nothing is drawn.
-            springs: at the joints; None for none.
-
-        Raises:
-            ParameterError: a joint is unknown, or two contacts have one name.
+        ``drawn`` are bodies as runs record them, on the floor z = 0: one for each
+        joint, all of them free flyers, or any number with the names of their ``joint``.
         """
         names = [pair.name for pair in pairs]
         if len(set(names)) != len(names):
@@ -223,20 +209,19 @@ class SurfaceSystem:
             gaps[k], rates[k] = pair.gap, pair.frame[0] @ velocity
         return gaps, rates
 
-    def _twist(self, joint: int) -> tuple[np.ndarray, np.ndarray]:
-        """Velocity of a body at the world's origin, and its spin."""
-        if joint == 0:
-            return np.zeros(3), np.zeros(3)
-        twist = self._data.oMi[joint].act(self._data.v[joint])
-        return twist.linear, twist.angular
-
     def _relative_motion(
         self, k: int, pair: PairMotion
     ) -> tuple[np.ndarray, np.ndarray]:
         """Velocity of body 2 relative to body 1 at the points; both spins (2, 3)."""
-        twists = [self._twist(joint) for joint in self._joints[k]]
-        at = [v + cross(w, p) for (v, w), p in zip(twists, pair.points, strict=True)]
-        return at[1] - at[0], np.array([w for _, w in twists])
+        at, spins = [], []
+        for joint, point in zip(self._joints[k], pair.points, strict=True):
+            twist = self._data.oMi[joint].act(self._data.v[joint])
+            linear, angular = np.zeros(3), np.zeros(3)
+            if joint:
+                linear, angular = twist.linear, twist.angular
+            at.append(linear + cross(angular, point))
+            spins.append(angular)
+        return at[1] - at[0], np.array(spins)
 
     def _acceleration(self, joint: int, point: np.ndarray) -> np.ndarray:
         """Of a body's point in the world, where all joints have no acceleration."""
@@ -290,10 +275,7 @@ class SurfaceSystem:
         self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
         """The contacts that are closed or close within a time, and their equations."""
-        gap, rate = self.gap_rates(q, v)
-        near = gap <= time * np.maximum(-rate, SLOW)
-        which = np.flatnonzero(near | (closed != 0))
-        return which, self.terms(q, v, which)
+        return closing_terms(self, q, v, time, closed)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

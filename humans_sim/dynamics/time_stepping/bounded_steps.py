@@ -35,8 +35,6 @@ class Bounded(Protocol):
     """A system with damping, or with forces of bounded size.
 
     Attributes:
-        nv: number of velocities.
-        contacts: that it may have.
         dissipation: of its joints; the damping is part of its bias.
         damped: whether there is any damping.
         dissipates: whether there is damping or a force of bounded size.
@@ -49,19 +47,11 @@ class Bounded(Protocol):
     dissipates: bool
 
     def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
-        """Their rows at a configuration, or None where there are none.
-
-        Args:
-            q: configuration, that of the last equations of motion.
-            which: contacts of the step (k,).
-        """
+        """Their rows at q, that of the last equations of motion; None without any."""
 
 
 class BoundedSteps:
     """Takes the steps of a system with damping or with forces of bounded size.
-
-    Args:
-        system: what moves.
 
     Attributes:
         forces: means over the last step: dry friction of all velocities, then
@@ -69,7 +59,6 @@ class BoundedSteps:
     """
 
     def __init__(self, system: Bounded) -> None:
-        """No step yet."""
         self._system, self._damping = system, system.dissipation.damping
         self.forces = np.zeros(system.nv + 3 * len(system.contacts))
         self._groups: BoundedGroups | None = None
@@ -92,17 +81,6 @@ class BoundedSteps:
 
         Damping acts at the mean of the velocities before and after the step: it takes
         energy out however strong it is. In the bias it is that of the prediction.
-
-        Args:
-            motion: as :func:`take_bounded_step` takes it; the mass matrix changes.
-            places: configuration and velocity at which the bias was taken.
-            h: length of the step [s].
-            rows: Jacobians of the step's contacts (k, 3, nv).
-            contacts: fields of a
-                :class:`~humans_sim.dynamics.time_stepping.impulses.StepContacts`.
-
-        Returns:
-            what :func:`~humans_sim.dynamics.time_stepping.impulses.take_step` returns.
         """
         mass, force, v = motion
         q, predicted = places
@@ -133,19 +111,10 @@ class BoundedSteps:
 def take_bounded_step(motion, h, rows, contacts, groups, guess):
     """Impulses of one step, and what they lead to.
 
-    Args:
-        motion: mass matrix (nv, nv), all forces but those of contacts and groups (nv,),
-            velocity at the beginning (nv,).
-        h: length of the step [s].
-        rows: Jacobians of the step's contacts (k, 3, nv).
-        contacts: fields of a
-            :class:`~humans_sim.dynamics.time_stepping.impulses.StepContacts`.
-        groups: fields of a :class:`BoundedGroups`, as a plain tuple.
-        guess: forces of the groups' rows to start from (m,) [N m].
-
-    Returns:
-        what :func:`~humans_sim.dynamics.time_stepping.impulses.take_step` returns,
-        then the mean forces of the groups' rows (m,) [N m].
+    ``motion`` is mass matrix, all forces but those of contacts and groups, velocity at
+    the beginning; ``groups`` fields of a :class:`BoundedGroups`; ``guess`` forces of
+    the groups' rows to start from. Returns what ``take_step`` returns, then the mean
+    forces of the groups' rows (m,) [N m].
     """
     mass, force, v = motion
     which, gap, restitution, tangents, friction, forces, mode = contacts

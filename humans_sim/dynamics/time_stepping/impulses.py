@@ -23,6 +23,13 @@ is put right in both directions.
 Gaps are put right up to a tolerance, so at rest the energy changes a little to and fro.
 That little is not taken out but carried over to the next step: slow motions would end
 in it.
+
+Kernels take plain tuples: ``equations`` has the fields of :class:`StepEquations`;
+``contacts`` indices of the step's contacts (k,), their gaps at its middle (k,), and of
+all contacts restitution, tangents, friction, forces (nc, 3) [N] and modes of the step
+before. A restitution below zero: the contact is not put onto its surface after the
+step, it has to come there by itself. ``force`` is all but contacts', ``rows`` are the
+Jacobians of the step's contacts (k, 3, nv), ``v`` is the velocity at the beginning.
 """
 
 from __future__ import annotations
@@ -62,29 +69,6 @@ SETTLED = 1e-11
 _REGULAR = 1e-11
 
 
-class StepContacts(NamedTuple):
-    """The contacts of a system at the beginning of a step, and which the step has.
-
-    Attributes:
-        which: indices of the step's contacts (k,).
-        gap: of the step's contacts at its middle (k,) [m, rad].
-        restitution: of all contacts (nc,); below zero where a contact is not put onto
-            its surface after the step: it has to come there by itself, before it stops.
-        tangents: of all contacts (nc,).
-        friction: of all contacts (nc,).
-        forces: of all contacts in the step before, to start from (nc, 3) [N].
-        mode: of all contacts in the step before (nc,).
-    """
-
-    which: np.ndarray
-    gap: np.ndarray
-    restitution: np.ndarray
-    tangents: np.ndarray
-    friction: np.ndarray
-    forces: np.ndarray
-    mode: np.ndarray
-
-
 class StepEquations(NamedTuple):
     """The equations of a step with k contacts.
 
@@ -106,14 +90,6 @@ class StepEquations(NamedTuple):
 @kernel
 def step_end(equations, impulses, which, h, tangents, before):
     """The end of a step.
-
-    Args:
-        equations: fields of a :class:`StepEquations`, as a plain tuple.
-        impulses: (k, 3).
-        which: indices of the step's contacts (k,).
-        h: length of the step [s].
-        tangents: of all contacts (nc,).
-        before: modes of all contacts in the step before (nc,).
 
     Returns:
         the velocity at the end (nv,); modes (nc,) and mean forces (nc, 3) of all
@@ -152,15 +128,7 @@ def step_end(equations, impulses, which, h, tangents, before):
 
 @kernel
 def entry_motion(gap, approach, ends, restitution, h):
-    """Normal motion that the contact law adds to a contact in a step.
-
-    Args:
-        gap: at the middle of the step [m, rad].
-        approach: its rate at the beginning.
-        ends: its rate at the end without impulses.
-        restitution: as in :class:`StepContacts`.
-        h: length of the step [s].
-    """
+    """Normal motion that the contact law adds to a contact in a step."""
     if restitution >= 0.0 and gap + 0.5 * h * ends <= 0.0:
         # It closes in the step whatever others do: an impact, all of it now.
         return restitution * min(approach, 0.0)
@@ -191,12 +159,7 @@ def factor_of(mass):
 
 @kernel
 def spread_of(factored, rows):
-    """:math:`U^{-1} J^T`, transposed (n, nv), and W (n, n) of some rows.
-
-    Args:
-        factored: by :func:`factor_of`.
-        rows: of a Jacobian (n, nv); become the first result.
-    """
+    """:math:`U^{-1} J^T`, transposed (n, nv; in place of ``rows``), and W (n, n)."""
     delassus = np.empty((rows.shape[0], rows.shape[0]))
     solve_upper(factored[0], factored[1], rows)
     gram(rows, delassus)
@@ -205,14 +168,7 @@ def spread_of(factored, rows):
 
 @kernel
 def free_motion(factored, force, v, h):
-    """U^T times the velocity at the end of a step without impulses (nv,).
-
-    Args:
-        factored: by :func:`factor_of`.
-        force: all forces but those of contacts (nv,).
-        v: velocity at the beginning.
-        h: length of the step [s].
-    """
+    """U^T times the velocity at the end of a step without impulses (nv,)."""
     factor, ends, _ = factored
     nv = v.shape[0]
     column = np.empty((1, nv))
@@ -230,14 +186,6 @@ def free_motion(factored, force, v, h):
 def take_step(mass, force, v, h, rows, contacts):
     """Impulses of one step, and what they lead to.
 
-    Args:
-        mass: (nv, nv).
-        force: all forces but those of contacts (nv,).
-        v: velocity at the beginning.
-        h: length of the step [s].
-        rows: Jacobians of the step's contacts (k, 3, nv).
-        contacts: fields of a :class:`StepContacts`, as a plain tuple.
-
     Returns:
         fields of :class:`StepEquations`, as a plain tuple; the impulses (k, 3), and
         their residual or SINGULAR; what :func:`step_end` returns.
@@ -250,15 +198,7 @@ def take_step(mass, force, v, h, rows, contacts):
 
 @kernel
 def finish_step(prepared, v, h, rows, contacts):
-    """The rest of :func:`take_step`.
-
-    Args:
-        prepared: by :func:`factor_of`, :func:`spread_of` and :func:`free_motion`.
-        v: velocity at the beginning.
-        h: length of the step [s].
-        rows: Jacobians of the step's contacts (k, 3, nv).
-        contacts: fields of a :class:`StepContacts`, as a plain tuple.
-    """
+    """The rest of :func:`take_step`, from a factor, its spread and the free motion."""
     (factor, _, regular), (spread, delassus), free = prepared
     which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
@@ -284,19 +224,7 @@ def finish_step(prepared, v, h, rows, contacts):
 
 @kernel
 def closing_shift(factor, spread, delassus, which, active, gap):
-    """Change of position, least in the mass metric, that closes the active gaps.
-
-    Args:
-        factor: as in :class:`StepEquations`.
-        spread: as in :class:`StepEquations`.
-        delassus: as in :class:`StepEquations`.
-        which: indices of the contacts of the step (k,).
-        active: of all contacts (nc,).
-        gap: of all contacts (nc,).
-
-    Returns:
-        the change, in the coordinates of velocities (nv,).
-    """
+    """Change of position (nv,), least in the mass metric, that closes active gaps."""
     k, nv = which.shape[0], factor.shape[0]
     rows = np.empty(k, np.int64)
     count = 0
@@ -329,12 +257,6 @@ def closing_shift(factor, spread, delassus, which, active, gap):
 @kernel
 def unsettled(gap, closed, which, tolerance):
     """Errors still to be corrected after a step.
-
-    Args:
-        gap: of all contacts (nc,).
-        closed: (nc,) whether a contact shall end on its surface.
-        which: indices of the contacts of the step (k,).
-        tolerance: penetration from which on a contact shall, too [m, rad].
 
     Returns:
         the contacts that shall be on their surfaces (nc,), how far the worst is away,
@@ -374,24 +296,13 @@ def energy_scale(kinetic, potential):
 
 @kernel
 def energy_error(excess, both, scale):
-    """Error of a step's energy, relative: a loss counts where nothing can explain it.
-
-    Args:
-        excess: energy above the bound [J].
-        both: whether a loss is an error, too.
-        scale: the energy that it is relative to [J].
-    """
+    """Relative error of a step's energy; ``both``: a loss is one, too."""
     return (abs(excess) if both else max(excess, 0.0)) / scale
 
 
 @kernel
 def free_translation(mass, v):
-    """The translation of the centre of mass in a velocity of a model (nv,).
-
-    Args:
-        mass: matrix of a model with a free base, nothing of it locked (nv, nv).
-        v: velocity.
-    """
+    """The translation of the centre of mass in a velocity of a free model (nv,)."""
     translation = np.zeros(v.shape[0])
     for i in range(3):
         for j in range(v.shape[0]):
@@ -401,19 +312,7 @@ def free_translation(mass, v):
 
 @kernel
 def without_excess(v, translation, excess, kinetic, share, ignored):
-    """A velocity with the excess of energy taken out, and what is left of it.
-
-    Args:
-        v: velocity (nv,).
-        translation: part of it that is kept (nv,).
-        excess: energy to be taken out; below zero, put in [J].
-        kinetic: energy at v [J].
-        share: kinetic energy of the part that is kept [J].
-        ignored: excess that is left as it is [J].
-
-    Returns:
-        the velocity, its kinetic energy, and the excess that is left [J].
-    """
+    """A velocity with the excess of energy taken out, its energy, what is left [J]."""
     if abs(excess) <= ignored:
         return v, kinetic, excess
     moving = kinetic - share

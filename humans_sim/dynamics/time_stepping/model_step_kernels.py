@@ -7,6 +7,9 @@ both methods share, impulses and shifts from those of any system's step.
 *Points near the ground.* A body has a hundred points that may touch and stands on eight
 of them. A ball around all points of a link bounds their gaps from below; a step leaves
 out the links whose balls stay clear of the scene.
+
+Kernels take fields as plain tuples: ``tree`` of a ``TreeTable``, ``geometry`` of a
+:class:`StepGeometry`.
 """
 
 from __future__ import annotations
@@ -70,17 +73,7 @@ _AHEAD = 3.0
 
 @kernel
 def near_points(still, motions, h):
-    """Points whose links may touch in a step, and lower bounds of the others' gaps.
-
-    Args:
-        still: fields of a :class:`~humans_sim.dynamics.contact_kernels.ContactGeometry`
-            with the poses of the links, as a plain tuple.
-        motions: velocities of the links in their own frames (m, 2, 6).
-        h: length of the step [s].
-
-    Returns:
-        indices of the points (k,), and the bound of every point (n,) [m].
-    """
+    """Points whose links may touch in a step (k,); bounds of all points' gaps (n,)."""
     row, gaps, speeds = still[1], link_gaps(still), link_speeds(still, motions)
     n, links = row.shape[0], gaps.shape[0]
     bound = np.full(links, np.inf)
@@ -99,14 +92,7 @@ def near_points(still, motions, h):
 
 @kernel
 def contacts_of_points(points, every, solids, limits):
-    """Contacts of some points, then of all limits, among all contacts (indices).
-
-    Args:
-        points: indices of points (k,).
-        every: how many points there are.
-        solids: how many solids.
-        limits: how many joint limits.
-    """
+    """Contacts of some points, then of all limits, among all contacts (indices)."""
     which = np.empty(points.shape[0] * solids + limits, np.int64)
     for k in range(points.shape[0]):
         for s in range(solids):
@@ -123,24 +109,6 @@ _SETTLINGS = 4
 _ATTEMPTS = 3
 _FURTHEST = 1.0
 """Rotation of the base in a step up to which its coordinates are good [rad]."""
-
-
-class StepStart(NamedTuple):
-    """Where a step begins.
-
-    Attributes:
-        q: configuration.
-        v: velocity.
-        acceleration: in the step before, to predict this one with (nv,).
-        forces: of all contacts in the step before (nc, 3) [N].
-        mode: of all contacts in the step before (nc,).
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    acceleration: np.ndarray
-    forces: np.ndarray
-    mode: np.ndarray
 
 
 class StepGeometry(NamedTuple):
@@ -185,34 +153,13 @@ def _near_geometry(moving, points):
 
 @kernel
 def model_energies(tree, q, v):
-    """Kinetic and potential energy of a model [J].
-
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple.
-        q: configuration.
-        v: velocity.
-    """
+    """Kinetic and potential energy of a model [J]."""
     state = tree_state(tree, v.shape[0])
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     tree_inertias(tree, state)
     tree_twists(tree, v, state)
     return tree_energies(tree, q, v, state)
-
-
-@kernel
-def model_equations(tree, q, v):
-    """Mass matrix, bias and Jacobian of a model, and whether its rotors reach."""
-    nv = v.shape[0]
-    state = tree_state(tree, nv)
-    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
-    tree_poses(tree, q, state)
-    tree_columns(tree, state)
-    tree_inertias(tree, state)
-    tree_twists(tree, v, state)
-    reach = tree_mass(tree, q, state, mass)
-    reach = tree_bias(tree, q, v, state, bias) and reach
-    return mass, bias, TreeState(*state).jacobian, reach
 
 
 @kernel
@@ -238,14 +185,7 @@ def _settle(model, state, centre, x, equations, contacts):
 
 @kernel
 def _work_between(h, one, other, mean):
-    """Work that two biases differ by in a step [J]: what a repeated step can improve.
-
-    Args:
-        h: length of the step [s].
-        one: a bias (nv,).
-        other: another one (nv,).
-        mean: velocity (nv,).
-    """
+    """Work that two biases differ by in a step [J]: what repeating it can improve."""
     work = 0.0
     for j in range(mean.shape[0]):
         work += h * (one[j] - other[j]) * mean[j]
@@ -267,14 +207,8 @@ def _are_same(one, other):
 def model_step(tree, geometry, start, applied, h, energies):
     """Make a time step of a model.
 
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple.
-        geometry: fields of a :class:`StepGeometry`, as a plain tuple.
-        start: fields of a :class:`StepStart`, as a plain tuple.
-        applied: forces that act, contacts aside (nv,).
-        h: length of the step [s].
-        energies: kinetic and potential energy at the start, and the excess of energy
-            left by the steps before [J].
+    ``start``: configuration, velocity, acceleration to predict the step with, forces
+    (nc, 3) [N] and modes (nc,) of all contacts in the step before.
 
     Returns:
         DONE or ELSEWHERE; then what a
@@ -310,11 +244,7 @@ def model_step(tree, geometry, start, applied, h, energies):
         points, moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0]
     )
     near = _near_geometry(moving, points)
-    restitution, tangents, friction = (
-        restitution[own],
-        tangents[own],
-        friction[own],
-    )
+    restitution, tangents, friction = (restitution[own], tangents[own], friction[own])
     forces, mode_start = forces_all[own], mode_all[own]
     v, q, gap = v_start, q_start, np.zeros(own.shape[0])
     mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
@@ -348,15 +278,7 @@ def model_step(tree, geometry, start, applied, h, energies):
                 own_rows = rows.copy().reshape(3 * which.shape[0], nv)
                 spread = spread_of(factored, own_rows)
         bias[:] = better
-        contacts = (
-            which,
-            nearest,
-            restitution,
-            tangents,
-            friction,
-            forces,
-            mode_start,
-        )
+        contacts = (which, nearest, restitution, tangents, friction, forces, mode_start)
         free = free_motion(factored, applied - bias, v_start, h)
         equations, impulses, residual, end = finish_step(
             (factored, spread, free), v_start, h, rows, contacts
@@ -373,12 +295,7 @@ def model_step(tree, geometry, start, applied, h, energies):
             mean_forces = forces
             break
         q, gap, settled = _settle(
-            (tree, near[0], poses, links),
-            state,
-            centre,
-            x,
-            equations,
-            (which, closed),
+            (tree, near[0], poses, links), state, centre, x, equations, (which, closed)
         )
         if not settled:
             status = ELSEWHERE

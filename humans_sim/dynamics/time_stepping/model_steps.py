@@ -7,7 +7,7 @@ from outside, and what a call costs is paid once for all of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,42 +35,6 @@ _MOST_STEPS = 1000
 """Steps after which a call returns, so that a run can be interrupted."""
 
 
-class SeriesStart(NamedTuple):
-    """Where a series of steps begins.
-
-    Attributes:
-        at: fields of a
-            :class:`~humans_sim.dynamics.time_stepping.model_step_kernels.StepStart`.
-        gaps: of all contacts (nc,) [m, rad].
-        energies: kinetic and potential energy, and the excess left by the steps before
-            [J].
-        totals: largest error of a step's energy so far, relative, and energy taken out
-            of velocities so far [J].
-    """
-
-    at: tuple[np.ndarray, ...]
-    gaps: np.ndarray
-    energies: tuple[float, float, float]
-    totals: tuple[float, float]
-
-
-class SeriesLinks(NamedTuple):
-    """The test whether links of a model can touch each other.
-
-    Attributes:
-        bounds: fields of a :class:`~humans_sim.dynamics.self_contact_kernels.\
-PairBounds`; without pairs where no links can touch.
-        poses: of all joints, is filled (n, 12).
-        at: joint angles at which the links were looked at last; written (njoints,).
-        ahead: how many times half a step is looked ahead.
-    """
-
-    bounds: tuple[np.ndarray, ...]
-    poses: np.ndarray
-    at: np.ndarray
-    ahead: float
-
-
 @kernel
 def next_length(left, length):
     """Length of the next step [s], where ``left`` is to go until something is due.
@@ -85,16 +49,13 @@ def next_length(left, length):
 def model_series(tree, geometry, links, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
 
-    Args:
-        tree: fields of a :class:`TreeTable`, as a plain tuple, like all others.
-        geometry: fields of a
-            :class:`~humans_sim.dynamics.time_stepping.model_step_kernels.StepGeometry`.
-        links: fields of a :class:`SeriesLinks`.
-        drives: fields of a
-            :class:`~humans_sim.dynamics.actuation_interface.DriveTable`.
-        start: fields of a :class:`SeriesStart`.
-        clock: time now, time at which something is due, length of a step [s], and
-            whether links are known to be apart in the first step.
+    ``start``: that of a step (:func:`model_step`), gaps of all contacts, kinetic and
+    potential energy and the excess left before [J], largest relative error of energy
+    and energy taken out so far [J]. ``links``: fields of a ``PairBounds``, poses of all
+    joints (filled), joint angles where links were looked at last (written), how many
+    times half a step is looked ahead. ``clock``: the time now, the time at which
+    something is due, the length of a step [s], and whether links are known to be apart
+    in the first step.
 
     Returns:
         how it ends; the number of steps; the time reached [s]; where that is, as
@@ -126,12 +87,7 @@ def model_series(tree, geometry, links, drives, start, clock):
                 seen[j] = q[7 + j]
         applied = table_torques(drives, locked, t, q, v)
         step = model_step(
-            tree,
-            geometry,
-            (q, v, acceleration, forces, mode),
-            applied,
-            h,
-            energies,
+            tree, geometry, (q, v, acceleration, forces, mode), applied, h, energies
         )
         if step[0] != DONE or (step[8] > HALVED and not step[11]):
             ending = ONE_STEP
@@ -155,15 +111,9 @@ def model_series(tree, geometry, links, drives, start, clock):
 
 
 class ModelSteps:
-    """Makes the steps of a model.
-
-    Args:
-        system: the model in its scene.
-        tree: its links.
-    """
+    """Makes the steps of a model."""
 
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
-        """Put the arrays together that the kernels read and write."""
         table = system.contacts
         moving, _, _, joints = system.contact_arrays
         self._system, self._has_links = system, LINK in table.kinds

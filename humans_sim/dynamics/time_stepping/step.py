@@ -64,14 +64,7 @@ _PULLING = 1e-9
 def least_shift(
     spread: np.ndarray, gap: np.ndarray, held: np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """The change, times the factor of the mass matrix: U^T s (nv,).
-
-    Args:
-        spread: U^-1 J^T of the normals of contacts (nv, k).
-        gap: of these contacts (k,).
-        held: whether a contact shall be on its surface; others may be above (k,).
-        tolerance: penetration that does not count [m, rad].
-    """
+    """The change, times the factor of the mass matrix: U^T s (nv,)."""
     mobility = spread.T @ spread
     size = float(np.diagonal(mobility).max(initial=0.0))
     pushed = held | (gap < -tolerance)
@@ -97,18 +90,7 @@ def least_shift(
 def check_speed(
     system: System, chart: Chart, x: np.ndarray, v: np.ndarray, h: float
 ) -> None:
-    """Refuse velocities that are no numbers, or turn too far in a step.
-
-    Args:
-        system: that moves.
-        chart: coordinates of the step.
-        x: in the chart at its end.
-        v: velocity at its end.
-        h: length of the step [s].
-
-    Raises:
-        StepError: they are; it names the fastest joint.
-    """
+    """Refuse velocities that are no numbers, or turn too far in a step."""
     if np.isfinite(v).all() and not chart.worn(x):
         return
     worst = int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))
@@ -124,8 +106,6 @@ class StepResult(NamedTuple):
     """The result of a step.
 
     Attributes:
-        q: configuration at the end.
-        v: velocity at the end.
         gaps: of all contacts at the end (nc,) [m, rad].
         mode: of all contacts in it (nc,).
         forces: of all contacts, means over it (nc, 3) [N].
@@ -153,12 +133,7 @@ class StepResult(NamedTuple):
 
 
 def singular_mass_text(mass: np.ndarray, names: Sequence[str]) -> str:
-    """The message for a singular mass matrix, and what to do.
-
-    Args:
-        mass: (nv, nv).
-        names: of the velocities (nv,).
-    """
+    """The message for a singular mass matrix, and what to do."""
     if not np.isfinite(mass).all():
         return "the mass matrix is not finite: a shorter step may help"
     # On the scale of its diagonal, a motion without inertia is an eigenvector.
@@ -191,18 +166,12 @@ that touch each other, and joint limits, do not."""
 class ImpulseSteps:
     """Takes a state through steps of any length.
 
-    Args:
-        system: what moves.
-        loads: what acts on it.
-        state: where it is; steps change it.
-
     Attributes:
         mode: of all contacts in the last step (nc,).
         forces: of all contacts, means over the last step (over its last part where it
             was halved) (nc, 3) [N].
         gaps: of all contacts at its end (nc,) [m, rad]; of points far from the ground a
             lower bound, of links far apart 1 m.
-        count: of the steps.
         bounded: damping and forces of bounded size; None where there are none.
         rough_steps: those whose contact problem kept a residual above 1e-8, relative;
             above 1e-5 it is an error.
@@ -216,7 +185,6 @@ class ImpulseSteps:
     """
 
     def __init__(self, system: System, loads: AppliedLoads, state: State) -> None:
-        """No step yet."""
         self._system, self._loads, self._state = system, loads, state
         nc = len(system.contacts)
         self.mode = np.zeros(nc, dtype=np.int64)
@@ -239,14 +207,7 @@ class ImpulseSteps:
         self.worst_residual = self.worst_energy_error = self.energy_taken = 0.0
 
     def take(self, h: float) -> np.ndarray:
-        """Make a step of length ``h`` [s].
-
-        Returns:
-            which signals of the actuation changed sign in it.
-
-        Raises:
-            StepError: it cannot be made; the state is that before it.
-        """
+        """Make a step of length ``h`` [s]; returns which signals changed sign."""
         state, loads = self._state, self._loads
         before = loads.signals(state)
         try:
@@ -271,15 +232,7 @@ class ImpulseSteps:
         return fired
 
     def take_until(self, due: float, length: float) -> bool:
-        """Make steps in one compiled call, as long as drives alone act.
-
-        Args:
-            due: time at which something else happens [s].
-            length: of a step [s].
-
-        Returns:
-            whether that was enough; otherwise the next step is one for :meth:`take`.
-        """
+        """Steps in one compiled call up to ``due`` [s]; whether that was enough."""
         state, loads, compiled = self._state, self._loads, self._compiled
         drives = loads.drives()
         if compiled is None or drives is None or loads.signals(state).size:
@@ -300,7 +253,7 @@ class ImpulseSteps:
     ) -> int:
         """Make steps as far as one call goes; returns how that ended."""
         state = self._state
-        start = (  # the fields of SeriesStart
+        start = (
             (state.q, state.v, self._acceleration, self.forces, self.mode),
             self.gaps,
             (*self.energies(), self._carried),
@@ -365,13 +318,7 @@ class ImpulseSteps:
         state, compiled = self._state, self._compiled
         if compiled is None or not compiled.serves(state.q, state.v, h):
             return None
-        start = (  # the fields of StepStart
-            state.q,
-            state.v,
-            self._acceleration,
-            self.forces,
-            self.mode,
-        )
+        start = (state.q, state.v, self._acceleration, self.forces, self.mode)
         status, *result = compiled.step(start, applied, h, (*energies, self._carried))
         return StepResult._make(result) if status == DONE else None
 
@@ -389,7 +336,7 @@ class ImpulseSteps:
             chart = system.chart(state.q)
             half = chart.configuration(0.5 * h * chart.rates(self._still, state.v))
             which, terms = system.active_contact_terms(half, mean, 0.5 * h, near)
-            contacts = (  # the fields of StepContacts
+            contacts = (
                 which,
                 terms.gap,
                 self._restitution,
@@ -424,7 +371,7 @@ class ImpulseSteps:
             q, gaps = self._put_right(chart, x, equations, which, closed)
             flight = None
             if self._fly is not None:
-                flight = self._fly(state, self._applied, (q, v), h, which)
+                flight = self._fly(state, self._loads_at, (q, v), h, which)
             if flight is not None:
                 q, v, gaps = flight[:3]
             kinetic, potential = system.energies(q, v)
@@ -468,15 +415,12 @@ class ImpulseSteps:
             changed,
         )
 
-    def _applied(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _loads_at(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Loads on the system but contacts, with the actuation's states of now."""
         return self._loads.at(t, q, v, self._state.z).applied
 
     def moments(self) -> np.ndarray:
-        """Torsional and rolling moments, means over the last step (nc, 3) [N m].
-
-        Empty where there is no such friction.
-        """
+        """Torsional and rolling moments, means over the last step [N m]."""
         if self.bounded is None:
             return np.zeros((0, 3))
         return self.bounded.forces[self._system.nv :].reshape(-1, 3)

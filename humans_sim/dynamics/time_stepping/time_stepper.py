@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.controller import ControlClock
-from humans_sim.dynamics.stepper import Options, Stepper
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.stepper import Stepper
 from humans_sim.dynamics.time_stepping.model_steps import ROUNDING, next_length
 from humans_sim.dynamics.time_stepping.step import ImpulseSteps
 from humans_sim.results.records import Sample
@@ -27,34 +24,14 @@ _Measured = tuple[np.ndarray, tuple[float, float]]
 class TimeStepper(Stepper):
     """Fixed steps; events are recorded at the end of the step they happened in.
 
-    Args:
-        system: what moves.
-        actuation: what drives it.
-        options: how to integrate.
-        t: where to start [s].
-        q: configuration at the start.
-        v: velocity at the start.
-        control: when a controller commands the actuation, or None.
-
     Attributes:
         steps: what makes them.
     """
 
     GAP_TOLERANCE = 1e-8
 
-    def __init__(
-        self,
-        system: System,
-        actuation: Actuation,
-        options: Options,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        control: ControlClock | None = None,
-    ) -> None:
-        """Start at (t, q, v)."""
-        super().__init__(system, actuation, options, t, q, v, control)
-        self.steps = ImpulseSteps(system, self.loads, self.state)
+    def _begin(self) -> None:
+        self.steps = ImpulseSteps(self.system, self.loads, self.state)
         self._last: tuple[np.ndarray, np.ndarray, _Measured] | None = None
         self.handle_due_events()
 

@@ -35,13 +35,7 @@ _EXACT = 1e-12
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A coordinate of the HuMAnS vector, as a row uses it.
-
-    Attributes:
-        number: k of q_k, counted from 1.
-        sense: 1 or -1.
-        value: where it stands.
-    """
+    """A coordinate q_k of the HuMAnS vector (k from 1), as a row uses it."""
 
     number: int
     sense: float
@@ -56,15 +50,7 @@ class Coordinate:
 def read_coordinate(
     value: YamlValue, names: Mapping[str, float]
 ) -> tuple[float, Coordinate | None]:
-    """An expression as a constant, plus or minus a coordinate where it has one.
-
-    Args:
-        value: the expression.
-        names: constants that it may use.
-
-    Raises:
-        ModelFileError: it is no expression, or depends on coordinates otherwise.
-    """
+    """An expression as a constant, plus or minus a coordinate where it has one."""
     numbers = {int(digits) for digits in _NAME.findall(value.text())}
     if not numbers:
         return value.number(names), None
@@ -83,13 +69,10 @@ class TableBody:
     """A body on HuMAnS axes, its frame parallel to the reference in the zero position.
 
     Attributes:
-        name: of the link.
         parent: name of the body it hangs on; empty for the base.
         origin: joint centre in the parent's frame [m].
         rotations: joints, the first rotation first, each with its axis.
         frame_rotation: 3x3, from the axes of the file's frame to the reference axes.
-        inertial: mass properties, or None.
-        shapes: what is drawn.
     """
 
     name: str
@@ -123,11 +106,9 @@ class DhFrame:
     """A frame of the table in the zero position.
 
     Attributes:
-        row: its entry in the file.
         rotation: 3x3, from the frame's axes to the reference axes.
         position: origin in the reference frame [m].
         ref: number of the parent frame.
-        body: name of the body it carries, if any.
         sliding: coordinate of its translation along z, if any.
         turning: coordinate of its rotation about z, if any.
     """
@@ -169,12 +150,7 @@ def transform(r: float, lam: float, alpha: float, theta: float) -> np.ndarray:
 def zero_position(
     table: YamlValue, names: Mapping[str, float] | None = None
 ) -> dict[int, DhFrame]:
-    """Frames of a table with all coordinates zero, by frame number.
-
-    Args:
-        table: the rows.
-        names: lengths that the rows may use [m].
-    """
+    """Frames of a table with all coordinates zero, by frame number."""
     names = {**(names or {}), **_PI}
     poses: dict[int, np.ndarray] = {0: np.eye(4)}
     frames: dict[int, DhFrame] = {}
@@ -212,12 +188,7 @@ def _whole(value: YamlValue) -> int:
 def dh_bodies(
     frames: Mapping[int, DhFrame], names: Mapping[str, float]
 ) -> list[TableBody]:
-    """The bodies of a table, in its order.
-
-    Args:
-        frames: of the table, in the zero position.
-        names: lengths that masses, centres and shapes may use.
-    """
+    """The bodies of a table, in its order."""
     return [
         _body(frames, frame, names)
         for frame in frames.values()
@@ -303,9 +274,6 @@ def dh_layout(
     Rows above the base either have no coordinate, and then the base rotates in the
     order z, y, x; or they are the manual's six: three translations along the reference
     axes, then three rotations about them.
-
-    Raises:
-        ModelFileError: numbers are missing or stand twice, or the base moves otherwise.
     """
     height = next(f.position[1] for f in frames.values() if f.body == BASE_LINK)
     segments = tuple(body.name for body in bodies)
@@ -339,13 +307,7 @@ def dh_layout(
 def tree_layout(
     bodies: Sequence[TableBody], lowest: float | None = None
 ) -> HumansLayout:
-    """Layout of a tree: joints in the order of the file, the contacts on the ground.
-
-    Args:
-        bodies: of the tree.
-        lowest: height of the lowest contact point over the base's origin, in the zero
-            position; None where there is none [m].
-    """
+    """Layout of a tree; ``lowest``: height of a contact over the base [m]."""
     joints = tuple(joint for body in bodies for joint, _ in body.rotations)
     height = 0.0 if lowest is None else -lowest
     segments = tuple(body.name for body in bodies)

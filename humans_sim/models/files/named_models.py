@@ -18,15 +18,17 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
 from humans_sim.models.description import (
     BASE_LINK,
-    Inertial,
     ModelDescription,
     ModelParts,
-    SelfCollision,
-    read_self_collision,
 )
 from humans_sim.models.files.tree_file import TreeFile
-from humans_sim.models.files.urdf_compare import compare_with_urdf
-from humans_sim.models.files.urdf_file import INTERFACES, TAG, check_mass_matrix
+from humans_sim.models.files.urdf_compare import compare_with_urdf, dynamic_parameters
+from humans_sim.models.files.urdf_file import (
+    INTERFACES,
+    TAG,
+    check_mass_matrix,
+    drive_and_links,
+)
 from humans_sim.models.files.urdf_writer import write_urdf
 
 
@@ -62,7 +64,15 @@ def _add_link(
 ) -> None:
     link = description.link(name)
     if link.inertial is not None and link.inertial.mass > 0:
-        model.appendBodyToJoint(joint, _inertia(link.inertial), pin.SE3.Identity())
+        mass, com = link.inertial.mass, link.inertial.com
+        moments = link.inertial.inertia + mass * (
+            com @ com * np.eye(3) - np.outer(com, com)
+        )
+        # Unlike pinocchio's constructor, this takes matrices that are not positive.
+        inertia = pin.Inertia.FromDynamicParameters(
+            dynamic_parameters(mass, mass * com, moments)
+        )
+        model.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
     body = model.addBodyFrame(name, joint, pin.SE3.Identity(), -1)
     for frame in description.frames:
         if frame.link == name:
@@ -70,18 +80,6 @@ def _add_link(
             model.addFrame(
                 pin.Frame(frame.name, joint, body, placement, pin.FrameType.BODY)
             )
-
-
-def _inertia(inertial: Inertial) -> pin.Inertia:
-    """Pinocchio inertia; unlike its constructor, this takes non-positive matrices."""
-    mass, com = inertial.mass, inertial.com
-    about_origin = inertial.inertia + mass * (
-        com @ com * np.eye(3) - np.outer(com, com)
-    )
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = about_origin
-    return pin.Inertia.FromDynamicParameters(
-        np.array([mass, *(mass * com), xx, xy, yy, xz, yz, zz])
-    )
 
 
 NAMES = ("human36", "bip", "khr1", "human")
@@ -123,20 +121,14 @@ def table_parts(
     description = file.describe(given_tags)
     pin_model = build(description)
     check_mass_matrix(pin_model, path)
-    drive = None
-    if rotors and "rotors" in file.sections:
-        from humans_sim.models.rotors import read_rotors
-
-        index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
-        drive = read_rotors(file.sections["rotors"], description.humans.joints, index)
     control = ""
     if TAG in file.sections:
         control = file.sections[TAG].choice(INTERFACES)
     urdf = write_urdf(description, control)
     compare_with_urdf(parse_xml(urdf, path.with_suffix(".urdf")), pin_model)
-    own_links = SelfCollision()
-    if "self_collision" in file.sections:
-        own_links = read_self_collision(file.sections["self_collision"])
+    drive, own_links = drive_and_links(
+        file.sections, pin_model, description.humans.joints, rotors
+    )
     return ModelParts(
         name=name,
         title=description.title,

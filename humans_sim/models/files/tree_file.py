@@ -73,13 +73,7 @@ EFFORT, VELOCITY = 1e3, 1e2
 
 
 class TreeFile:
-    """A model file with its named lengths worked out.
-
-    Attributes:
-        path: the file.
-        parameters: free parameters (stature, mass) with the values in force.
-        lengths: named lengths in the order of the file [m].
-    """
+    """A model file with its named lengths worked out."""
 
     def __init__(
         self,

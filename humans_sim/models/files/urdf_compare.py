@@ -20,7 +20,13 @@ import pinocchio as pin
 
 from humans_sim.core.bounded_text import element_error
 from humans_sim.core.expressions import shortened
-from humans_sim.models.files.urdf_elements import inertia_matrix, number, numbers
+from humans_sim.models.files.urdf_elements import (
+    element_key,
+    inertia_matrix,
+    linked,
+    number,
+    numbers,
+)
 
 _ROUNDING = 1e-10
 """Sums and products may differ by this share of the largest term."""
@@ -65,21 +71,12 @@ class _Body:
 
 
 def compare_with_urdf(robot: ET.Element, model: pin.Model) -> None:
-    """Check that a model is that of a URDF.
-
-    Args:
-        robot: root element of the URDF, after its checks.
-        model: with a free-flyer base.
-
-    Raises:
-        ModelFileError: a number of the file is another one in the model; with the line
-            and the attribute.
-    """
+    """Check that a model is that of a URDF; an error has the line and the attribute."""
     joints: dict[str, list[ET.Element]] = defaultdict(list)
     children = set()
     for joint in robot.findall("joint"):
-        joints[_link(joint, "parent")].append(joint)
-        children.add(_link(joint, "child"))
+        joints[linked(joint, "parent")].append(joint)
+        children.add(linked(joint, "child"))
     links = {str(link.get("name")): link for link in robot.findall("link")}
     root = next(name for name in links if name not in children)
     bodies = {_BASE: _Body()}
@@ -93,11 +90,14 @@ def compare_with_urdf(robot: ET.Element, model: pin.Model) -> None:
             turned = rotation @ local_rotation
             moved = position + rotation @ local_position
             far = reach + float(np.abs(local_position).sum())
-            child = _link(joint, "child")
+            child = linked(joint, "child")
             if joint.get("type") == "fixed":
                 places.append((child, index, turned, moved, far))
                 continue
-            number_of_joint = _joint_number(model, joint)
+            if not model.existJointName(str(joint.get("name"))):
+                text = "pinocchio left the joint out"
+                raise element_error(joint, text, element_key(joint, "joint"))
+            number_of_joint = int(model.getJointId(str(joint.get("name"))))
             bodies[number_of_joint] = _Body([], joint, index, turned, moved, far)
             places.append((child, number_of_joint, np.eye(3), np.zeros(3), 0.0))
     if model.njoints != len(bodies) + 1:
@@ -109,22 +109,6 @@ def compare_with_urdf(robot: ET.Element, model: pin.Model) -> None:
     for index, body in bodies.items():
         if body.joint is not None:
             _compare_joint(model, data, index, body, body.joint)
-
-
-def _link(joint: ET.Element, end: str) -> str:
-    element = joint.find(end)
-    return "" if element is None else str(element.get("link"))
-
-
-def _key(element: ET.Element, part: str) -> str:
-    return f"{element.tag} {shortened(element.get('name'))} <{part}>"
-
-
-def _joint_number(model: pin.Model, joint: ET.Element) -> int:
-    name = str(joint.get("name"))
-    if not model.existJointName(name):
-        raise element_error(joint, "pinocchio left the joint out", _key(joint, "joint"))
-    return int(model.getJointId(name))
 
 
 def _origin(element: ET.Element) -> tuple[np.ndarray, np.ndarray]:
@@ -168,12 +152,14 @@ def _add_link(
         second = turned @ inertia_matrix(inertia) @ turned.T
     size = float(np.abs(second).max())
     second += mass * (com @ com * np.eye(3) - np.outer(com, com))
-    body.moments += _ten(mass, mass * com, second)
+    body.moments += dynamic_parameters(mass, mass * com, second)
     far = reach + float(np.abs(centre).sum())
     body.sizes += (mass, mass * far, size + mass * far**2)
 
 
-def _ten(mass: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def dynamic_parameters(
+    mass: float, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
     """In pinocchio's order: mass, first moments, xx, xy, yy, xz, yz, zz."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = second
     return np.array([mass, *first, xx, xy, yy, xz, yz, zz])
@@ -201,7 +187,7 @@ def _compare_inertias(model: pin.Model, bodies: dict[int, _Body]) -> None:
                     f"{more} {quantity} of {_shown(expected)} {unit}, pinocchio built "
                     f"{_shown(computed)}"
                 )
-                raise element_error(link, text, _key(link, attribute))
+                raise element_error(link, text, element_key(link, attribute))
 
 
 def _culprit(model: pin.Model, body: _Body) -> ET.Element:
@@ -226,14 +212,16 @@ def _compare_frame(
     """Compare the place of a link in the body that it moves with."""
     name = str(link.get("name"))
     if not model.existFrame(name, pin.FrameType.BODY):
-        raise element_error(link, "pinocchio left the link out", _key(link, "link"))
+        raise element_error(
+            link, "pinocchio left the link out", element_key(link, "link")
+        )
     frame = model.frames[model.getFrameId(name, pin.FrameType.BODY)]
     if frame.parentJoint != index:
         text = f"it moves with the joint {model.names[frame.parentJoint]} in the model"
-        raise element_error(link, text, _key(link, "link"))
+        raise element_error(link, text, element_key(link, "link"))
     fault = _place_fault(frame.placement, rotation, position, reach)
     if fault:
-        raise element_error(link, fault, _key(link, "origin"))
+        raise element_error(link, fault, element_key(link, "origin"))
 
 
 def _place_fault(
@@ -257,11 +245,11 @@ def _compare_joint(
     if model.parents[index] != body.parent:
         above = model.names[model.parents[index]]
         text = f"its parent moves with the joint {above} in the model"
-        raise element_error(element, text, _key(element, "parent"))
+        raise element_error(element, text, element_key(element, "parent"))
     placement = model.jointPlacements[index]
     fault = _place_fault(placement, body.rotation, body.position, body.reach)
     if fault:
-        raise element_error(element, fault, _key(element, "origin"))
+        raise element_error(element, fault, element_key(element, "origin"))
     expected = np.zeros(6)
     axis = np.array(numbers(element.find("axis"), "xyz", 1.0, 0.0, 0.0))
     part = slice(0, 3) if kind == "prismatic" else slice(3, 6)
@@ -273,10 +261,10 @@ def _compare_joint(
             f"a {kind} joint about or along {_shown(axis)} moves by {_shown(motion.T)} "
             "in the model"
         )
-        raise element_error(element, text, _key(element, "axis xyz"))
+        raise element_error(element, text, element_key(element, "axis xyz"))
     if (joint.nq == 2) != (kind == "continuous"):
         text = f"a {kind} joint is a {joint.shortname()} in the model"
-        raise element_error(element, text, _key(element, "joint type"))
+        raise element_error(element, text, element_key(element, "joint type"))
     _compare_limits(model, joint, element)
 
 
@@ -294,7 +282,9 @@ def _compare_limits(
             built = float(getattr(model, attribute)[place])
             if not unlimited and not math.isclose(expected, built, rel_tol=1e-14):
                 text = f"{expected!r} in the file, {built!r} in the model"
-                raise element_error(given, text, _key(element, f"{part} {name}"), name)
+                raise element_error(
+                    given, text, element_key(element, f"{part} {name}"), name
+                )
 
 
 def _shown(values: np.ndarray) -> str:

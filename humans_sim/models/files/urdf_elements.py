@@ -126,36 +126,12 @@ _KINDS = {
 
 
 def check_elements(robot: ET.Element) -> bool:
-    """Check what urdfdom will read of a robot, and write its numbers as it reads them.
-
-    Args:
-        robot: the root element; blanks around its numbers are removed.
-
-    Returns:
-        Whether a number had blanks that urdfdom takes amiss.
-
-    Raises:
-        ModelFileError: an element or an attribute is missing, doubled, misspelt or
-            unknown, a number is none, or has another count; with its line.
-    """
+    """Check what urdfdom will read; whether numbers had blanks that it takes amiss."""
     return _check(robot, "robot", "")
 
 
 def check_numbers(element: ET.Element, name: str, count: int, part: str = "") -> bool:
-    """Check an attribute that may be missing, and remove needless blanks from it.
-
-    Args:
-        element: whose attribute it is.
-        name: of the attribute.
-        count: how many numbers it has.
-        part: the link or joint that the element is of.
-
-    Returns:
-        Whether there were such blanks.
-
-    Raises:
-        ModelFileError: these are not as many finite numbers.
-    """
+    """Check an attribute that may be missing; whether it had needless blanks."""
     text = element.get(name)
     if text is None:
         return False
@@ -192,6 +168,18 @@ def inertia_matrix(inertia: ET.Element) -> np.ndarray:
     """The matrix of an ``<inertia>`` that was checked (3, 3) [kg m^2]."""
     xx, xy, xz, yy, yz, zz = (number(inertia, name) for name in MOMENTS)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def element_key(element: ET.Element, part: str = "") -> str:
+    """A link or joint, or a part of it: ``link leg <mass value>``."""
+    name = f"{element.tag} {shortened(element.get('name'))}"
+    return f"{name} <{part}>" if part else name
+
+
+def linked(joint: ET.Element, end: str) -> str:
+    """The link at an end of a joint, ``parent`` or ``child``."""
+    element = joint.find(end)
+    return "" if element is None else str(element.get("link"))
 
 
 def shape_of(geometry: ET.Element | None) -> ET.Element | None:

@@ -21,9 +21,9 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -37,7 +37,6 @@ from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
 from humans_sim.models.description import (
     BASE_LINK,
     HumansLayout,
-    Joint,
     ModelDescription,
     ModelParts,
     SelfCollision,
@@ -51,13 +50,18 @@ from humans_sim.models.files.urdf_compare import compare_with_urdf
 from humans_sim.models.files.urdf_elements import (
     JOINT_TYPES,
     check_elements,
+    element_key,
     inertia_matrix,
     is_tiny,
+    linked,
     number,
     numbers,
     shape_of,
     suggestion,
 )
+
+if TYPE_CHECKING:
+    from humans_sim.models.rotors import Rotors
 
 MOST_LINKS = 1000
 """Links of a robot; pinocchio calls itself for each link of a chain."""
@@ -77,13 +81,6 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
 
     What is left out of the model is reported as a :class:`ModelFileWarning`: shapes
     without extent, and that a joint follows another.
-
-    Args:
-        robot: the root element; blanks around its numbers are removed.
-        path: of the file.
-
-    Returns:
-        Whether numbers had blanks that other readers may take amiss.
 
     Raises:
         ModelFileError: the robot has no links, or too many; a joint hangs on a link
@@ -106,10 +103,12 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
     changed = check_elements(robot)
     for joint in robot.findall("joint"):
         for end in ("parent", "child"):
-            name = _linked(joint, end)
+            name = linked(joint, end)
             if name not in links:
                 text = f"its {end} link is '{shortened(name)}'"
-                raise element_error(joint, text + suggestion(name, links), _key(joint))
+                raise element_error(
+                    joint, text + suggestion(name, links), element_key(joint)
+                )
     _check_tree(robot)
     _check_joints(robot)
     _check_mimics(robot)
@@ -119,25 +118,21 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
     return changed
 
 
-def _key(element: ET.Element, part: str = "") -> str:
-    """A link or joint, or a part of it: ``link leg <mass value>``."""
-    name = f"{element.tag} {shortened(element.get('name'))}"
-    return f"{name} <{part}>" if part else name
-
-
 def _check_tree(robot: ET.Element) -> None:
     """One link without a parent, all others on one joint each below it."""
     for kind in ("link", "joint"):
         names = Counter(item.get("name") for item in robot.findall(kind))
         for item in robot.findall(kind):
             if (count := names[item.get("name")]) > 1:
-                raise element_error(item, f"{count} {kind}s have this name", _key(item))
+                raise element_error(
+                    item, f"{count} {kind}s have this name", element_key(item)
+                )
     parents: dict[str, str] = {}
     for joint in robot.findall("joint"):
-        child, parent = (_linked(joint, end) for end in ("child", "parent"))
+        child, parent = (linked(joint, end) for end in ("child", "parent"))
         if child in parents:
             text = f"its child link '{shortened(child)}' is that of another joint, too"
-            raise element_error(joint, text, _key(joint))
+            raise element_error(joint, text, element_key(joint))
         parents[child] = parent
     links = {str(link.get("name")): link for link in robot.findall("link")}
     roots = [name for name in links if name not in parents]
@@ -157,26 +152,21 @@ def _check_tree(robot: ET.Element) -> None:
         below.update(above)
 
 
-def _linked(joint: ET.Element, end: str) -> str:
-    element = joint.find(end)
-    return "" if element is None else str(element.get("link"))
-
-
 def _check_joints(robot: ET.Element) -> None:
     for joint in robot.findall("joint"):
         motion, limit = joint.get("type", ""), joint.find("limit")
         if motion not in JOINT_TYPES:
             text = f"'{shortened(motion)}' is no type of a joint"
             text += suggestion(motion, JOINT_TYPES)
-            raise element_error(joint, text, _key(joint, "joint type"), "type")
+            raise element_error(joint, text, element_key(joint, "joint type"), "type")
         if motion in ("revolute", "prismatic") and limit is None:
             text = f"a {motion} joint needs a <limit>"
-            raise element_error(joint, text, _key(joint))
+            raise element_error(joint, text, element_key(joint))
         axis = joint.find("axis")
         if axis is not None and motion not in ("fixed", "floating"):
             if math.hypot(*numbers(axis, "xyz")) < _LEAST_AXIS:
                 text = f"'{shortened(axis.get('xyz'))}' has no direction"
-                raise element_error(axis, text, _key(joint, "axis xyz"), "xyz")
+                raise element_error(axis, text, element_key(joint, "axis xyz"), "xyz")
         for element, name in (
             *((joint.find("dynamics"), name) for name in ("damping", "friction")),
             *((limit, name) for name in ("effort", "velocity")),
@@ -184,12 +174,12 @@ def _check_joints(robot: ET.Element) -> None:
             value = number(element, name)
             if element is not None and value < 0:
                 text = f"the {name} {value:g} is negative"
-                key = _key(joint, f"{element.tag} {name}")
+                key = element_key(joint, f"{element.tag} {name}")
                 raise element_error(element, text, key, name)
         lower, upper = number(limit, "lower"), number(limit, "upper")
         if limit is not None and lower > upper:
             text = f"the lower limit {lower:g} is above the upper {upper:g}"
-            raise element_error(limit, text, _key(joint, "limit lower"), "lower")
+            raise element_error(limit, text, element_key(joint, "limit lower"), "lower")
 
 
 def _check_mimics(robot: ET.Element) -> None:
@@ -225,11 +215,11 @@ def _check_inertias(robot: ET.Element) -> None:
         mass = number(element, "value")
         if element is not None and mass < 0:
             text = f"the mass {mass:g} is negative"
-            raise element_error(element, text, _key(link, "mass value"), "value")
+            raise element_error(element, text, element_key(link, "mass value"), "value")
         total += mass
         element = link.find("inertial/inertia")
         if element is not None:
-            inertias.append((element, _key(link, "inertia")))
+            inertias.append((element, element_key(link, "inertia")))
     if total < _LEAST_MASS:
         text = f"all links together have a mass of {total:g} kg: give them <inertial>"
         raise element_error(robot, text, "robot")
@@ -259,7 +249,9 @@ def _notes(robot: ET.Element) -> Iterator[str]:
             f"shapes without extent are left out: {tiny.total()} of "
             f"{_listed(list(tiny))}"
         )
-    mimics = [_key(j) for j in robot.findall("joint") if j.find("mimic") is not None]
+    mimics = [
+        element_key(j) for j in robot.findall("joint") if j.find("mimic") is not None
+    ]
     if mimics:
         yield f"<mimic> is not followed, the joint moves by itself: {_listed(mimics)}"
 
@@ -270,11 +262,7 @@ def _listed(names: list[str]) -> str:
 
 
 def check_mass_matrix(model: pin.Model, path: Path) -> None:
-    """Check that no motion out of the zero position has a negative kinetic energy.
-
-    Raises:
-        ModelFileError: one has.
-    """
+    """Check that no motion out of the zero position has a negative kinetic energy."""
     data = model.createData()
     matrix = pin.crba(model, data, pin.neutral(model))
     matrix = np.triu(matrix) + np.triu(matrix, 1).T
@@ -313,23 +301,9 @@ _BROKEN_VALUE = re.compile(r"""=\s*(?:"[^"<]*[\t\r\n]|'[^'<]*[\t\r\n])""")
 
 
 def urdf_parts(
-    path: Path,
-    rotors: bool = True,
-    xacro: bool = True,
-    beside: YamlValue | None = None,
+    path: Path, rotors: bool = True, xacro: bool = True, beside: YamlValue | None = None
 ) -> ModelParts:
-    """Parts of the model in a URDF (or xacro) file with a floating base.
-
-    Args:
-        path: of the file.
-        rotors: False leaves drive rotors out.
-        xacro: whether a ``.xacro`` file is expanded.
-        beside: what the URDF does not say, instead of the YAML file beside it.
-
-    Raises:
-        ModelFileError: the URDF or its YAML is missing or malformed, or the file is
-            xacro where that is not allowed.
-    """
+    """Parts of the model in a URDF or xacro; ``beside``: instead of its YAML file."""
     robot, text = _read(path, xacro)
     if check_urdf(robot, path) or _BROKEN_VALUE.search(text):
         # Other readers of the model's URDF shall find the numbers that count here.
@@ -341,8 +315,7 @@ def urdf_parts(
         root = read_yaml(side) if os.path.lexists(side) else parse_yaml("{}")
     sections = root.fields((), _SECTIONS)
     _add_frames(pin_model, sections)
-    _set_limits(pin_model, sections)
-    _set_dynamics(pin_model, sections)
+    _set_joints(pin_model, sections)
     tags = _tags(pin_model, sections)
     contacts: tuple[str, ...] = ()
     if "contacts" in sections:
@@ -358,16 +331,8 @@ def urdf_parts(
             )
         soles.append(Sole(sole, known_names(value, set(contacts), "contact")))
     layout = _layout(pin_model, sections, tags, contacts)
-    drive = None
-    if rotors and "rotors" in sections:
-        from humans_sim.models.rotors import read_rotors
-
-        index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
-        drive = read_rotors(sections["rotors"], layout.joints, index)
     title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
-    own_links = SelfCollision()
-    if "self_collision" in sections:
-        own_links = read_self_collision(sections["self_collision"])
+    drive, own_links = drive_and_links(sections, pin_model, layout.joints, rotors)
     return ModelParts(
         name=name,
         title=title,
@@ -385,6 +350,24 @@ def urdf_parts(
         source=path,
         self_collision=own_links,
     )
+
+
+def drive_and_links(
+    sections: Mapping[str, YamlValue],
+    model: pin.Model,
+    joints: Sequence[str],
+    rotors: bool,
+) -> tuple[Rotors | None, SelfCollision]:
+    """Rotors (none unless wanted) and self-collision that sections of a file give."""
+    drive, own_links = None, SelfCollision()
+    if rotors and "rotors" in sections:
+        from humans_sim.models.rotors import read_rotors
+
+        index = {n: 6 + i for i, n in enumerate(model.names[2:])}
+        drive = read_rotors(sections["rotors"], joints, index)
+    if "self_collision" in sections:
+        own_links = read_self_collision(sections["self_collision"])
+    return drive, own_links
 
 
 def _read(path: Path, xacro: bool) -> tuple[ET.Element, str]:
@@ -449,26 +432,24 @@ def _frame(model: pin.Model, link: YamlValue) -> int:
     return int(model.getFrameId(link.text()))
 
 
-def _set_limits(model: pin.Model, sections: dict[str, YamlValue]) -> None:
-    if "limits" not in sections:
-        return
-    for name, value in sections["limits"].mapping().items():
+def _moving_joints(
+    model: pin.Model, sections: dict[str, YamlValue], key: str
+) -> Iterator[tuple[pin.JointModel, YamlValue]]:
+    """Joints of a section, with what it says of them."""
+    for name, value in sections[key].mapping().items() if key in sections else ():
         if name not in list(model.names)[2:]:
             raise value.error(f"the URDF has no moving joint '{name}'")
-        joint = model.joints[model.getJointId(name)]
+        yield model.joints[model.getJointId(name)], value
+
+
+def _set_joints(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    """Limits, damping and dry friction of joints, in place of those of the URDF."""
+    for joint, value in _moving_joints(model, sections, "limits"):
         lower, upper = value.degrees()
         model.lowerPositionLimit[joint.idx_q] = lower
         model.upperPositionLimit[joint.idx_q] = upper
-
-
-def _set_dynamics(model: pin.Model, sections: dict[str, YamlValue]) -> None:
-    """Damping and dry friction of joints, in place of those of the URDF."""
-    if "dynamics" not in sections:
-        return
-    for name, value in sections["dynamics"].mapping().items():
-        if name not in list(model.names)[2:]:
-            raise value.error(f"the URDF has no moving joint '{name}'")
-        k = model.joints[model.getJointId(name)].idx_v
+    for joint, value in _moving_joints(model, sections, "dynamics"):
+        k = joint.idx_v
         for key, entry in value.fields((), ("damping", "friction")).items():
             if not 0.0 <= entry.number() < math.inf:
                 raise entry.error(f"{key} must be 0 or more")
@@ -501,15 +482,7 @@ def _layout(
     segments = tuple(f.name for f in model.frames if f.type == pin.FrameType.BODY)
     if "humans" in sections:
         return read_layout(sections["humans"], set(joints), set(segments), {})
-    return HumansLayout(
-        joints, "zyx", _standing_height(model, tags, contacts), segments
-    )
-
-
-def _standing_height(
-    model: pin.Model, tags: tuple[Tag, ...], contacts: tuple[str, ...]
-) -> float:
-    """Base height that puts the lowest contact point (else joint) on the ground."""
+    # The lowest contact point (else frame) stands on the ground.
     data = model.createData()
     pin.framesForwardKinematics(model, data, pin.neutral(model))
     heights = [
@@ -518,7 +491,7 @@ def _standing_height(
         if tag.name in contacts
     ]
     heights = heights or [float(pose.translation[2]) for pose in data.oMf]
-    return -float(min(heights))
+    return HumansLayout(joints, "zyx", -float(min(heights)), segments)
 
 
 def save_parts(parts: ModelParts, path: Path) -> Path:
@@ -539,7 +512,12 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
             "segments": list(layout.segments),
         },
     }
-    dissipating = _dissipating_joints(parts.pin_model)
+    model, dissipating = parts.pin_model, {}
+    for name, k in zip(model.names[2:], model.idx_vs.tolist()[2:], strict=True):
+        pair = float(model.damping[k]), float(model.upperDryFrictionLimit[k])
+        if any(pair):
+            words = ("damping", "friction")
+            dissipating[str(name)] = dict(zip(words, pair, strict=True))
     if dissipating:
         side["dynamics"] = dissipating
     if parts.rotors is not None:
@@ -550,16 +528,6 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
     write_atomically(path.with_suffix(".yaml"), text)
     write_atomically(path, parts.urdf)
     return path
-
-
-def _dissipating_joints(model: pin.Model) -> dict[str, dict[str, float]]:
-    """Damping and dry friction of the joints that have any, by name."""
-    joints = {}
-    for name, k in zip(model.names[2:], model.idx_vs.tolist()[2:], strict=True):
-        pair = float(model.damping[k]), float(model.upperDryFrictionLimit[k])
-        if any(pair):
-            joints[str(name)] = dict(zip(("damping", "friction"), pair, strict=True))
-    return joints
 
 
 TAG = "ros2_control"
@@ -577,36 +545,26 @@ _PARAMETERS = {
 def add_control_tag(
     robot: ET.Element, description: ModelDescription, interface: str
 ) -> None:
-    """Add the element to a ``<robot>``.
-
-    Args:
-        robot: the element of the robot.
-        description: its joints.
-        interface: what they are commanded by, of :data:`INTERFACES`.
-    """
+    """Add the element to a ``<robot>``; ``interface`` is one of :data:`INTERFACES`."""
     control = ET.SubElement(robot, TAG, name=description.name, type="system")
     hardware = ET.SubElement(control, "hardware")
     ET.SubElement(hardware, "plugin").text = _PLUGIN
     for name, value in _PARAMETERS.items():
         _parameter(hardware, name, value)
     for joint in description.joints:
-        _add_joint(control, joint, interface)
-
-
-def _add_joint(control: ET.Element, joint: Joint, interface: str) -> None:
-    element = ET.SubElement(control, "joint", name=joint.name)
-    command = ET.SubElement(element, "command_interface", name=interface)
-    _parameter(command, "min", repr(joint.lower))
-    _parameter(command, "max", repr(joint.upper))
-    # No initial value: where a joint is, nobody knows before its first state, and a
-    # controller that took zero for it would drive it there.
-    ET.SubElement(element, "state_interface", name="position")
-    # Servos that are not asked for it report no speed.
-    speed = ET.SubElement(element, "state_interface", name="velocity")
-    _parameter(speed, "initial_value", "0.0")
-    # A simulated joint reports its torque, too, and the hardware interface fails on
-    # what it reads and finds no interface for. Nobody knows a real servo's: no number.
-    ET.SubElement(element, "state_interface", name="effort")
+        element = ET.SubElement(control, "joint", name=joint.name)
+        command = ET.SubElement(element, "command_interface", name=interface)
+        _parameter(command, "min", repr(joint.lower))
+        _parameter(command, "max", repr(joint.upper))
+        # No initial value: where a joint is, nobody knows before its first state, and a
+        # controller that took zero for it would drive it there.
+        ET.SubElement(element, "state_interface", name="position")
+        # Servos that are not asked for it report no speed.
+        speed = ET.SubElement(element, "state_interface", name="velocity")
+        _parameter(speed, "initial_value", "0.0")
+        # A simulated joint reports its torque, too, and the hardware interface fails on
+        # what it finds no interface for. Nobody knows a real servo's: no number.
+        ET.SubElement(element, "state_interface", name="effort")
 
 
 def _parameter(element: ET.Element, name: str, value: str) -> None:

@@ -18,10 +18,6 @@ def write_urdf(description: ModelDescription, control: str = "") -> str:
 
     REP-120 frames and soles become fixed links. ``base_footprint`` is missing on
     purpose: it moves with respect to every link and is published on TF.
-
-    Args:
-        description: the model.
-        control: what ros2_control commands its joints by; empty: nothing.
     """
     robot = ET.Element("robot", name=description.name)
     for name, colour in description.materials.items():

@@ -96,16 +96,7 @@ CONSTANTS: Mapping[str, Value] = {
 
 
 def evaluate_value(expression: str, names: Names) -> Value:
-    """Value of an expression of xacro.
-
-    Args:
-        expression: what stands between ``${`` and ``}``.
-        names: looks up properties and parameters.
-
-    Raises:
-        ExpressionError: on anything but arithmetic, comparisons, words and the known
-            functions; on an unknown name; on a value that is too large.
-    """
+    """Value of an expression of xacro: arithmetic, comparisons, known functions."""
     tree, shown = parse_expression(expression), shortened(expression)
     try:
         return _value(tree, names, _DEEPEST_EXPRESSION)
@@ -266,16 +257,7 @@ class _Macro:
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> ET.Element:
-    """The URDF that a xacro file stands for; its elements know where they come from.
-
-    Args:
-        path: the file; files it includes must lie beside it or in folders there.
-        arguments: values of its ``xacro:arg``, where they shall not be the defaults.
-
-    Raises:
-        ModelFileError: the file is missing or malformed, asks for what is not read
-            here, or grows beyond the limits.
-    """
+    """The URDF of a xacro file; what it includes lies beside it or in folders there."""
     try:
         return _Expander(path, arguments or {}).robot()
     except RecursionError:
