@@ -125,6 +125,9 @@ class Pendulum(NamedTuple):
 class Preview:
     """The quadratic program, factored once.
 
+    Factored for the period, horizon and weights of the settings, and for the omega of
+    the pendulum [rad/s].
+
     Attributes:
         knots: number of knots that are sought.
         tail: number of knots of the plan that are looked at beyond them.
@@ -132,13 +135,6 @@ class Preview:
     """
 
     def __init__(self, settings: WalkSettings, omega: float, edges: int) -> None:
-        """Set up.
-
-        Args:
-            settings: period, horizon and weights.
-            omega: of the pendulum [rad/s].
-            edges: largest number of edges of a support polygon.
-        """
         self.knots = n = settings.horizon_knots
         self.tail = n
         self.missing = np.zeros(2)
@@ -197,9 +193,7 @@ class Preview:
 def _shares(step: float, n: int) -> np.ndarray:
     """Shares of knots 0..n in the integral of exp(-w t) z(t), z linear between them.
 
-    Args:
-        step: omega times the period.
-        n: number of intervals.
+    The step is omega times the period.
     """
     decay = math.exp(-step)
     first = 1.0 - (1.0 - decay) / step
