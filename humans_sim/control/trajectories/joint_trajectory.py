@@ -53,19 +53,12 @@ class JointTrajectoryError(HumansError, ValueError):
     """
 
     def __init__(self, message: str, code: GoalCode = GoalCode.INVALID_GOAL) -> None:
-        """Keep the code beside the message."""
         super().__init__(message)
         self.code = code
 
 
 class JointLimits(NamedTuple):
-    """Limits of a joint.
-
-    Attributes:
-        lower: least angle [rad].
-        upper: largest angle [rad].
-        speed: largest speed [rad/s].
-    """
+    """Least and largest angle of a joint [rad], and its largest speed [rad/s]."""
 
     lower: float
     upper: float
@@ -74,14 +67,10 @@ class JointLimits(NamedTuple):
 
 @dataclass(frozen=True)
 class Waypoint:
-    """Where the joints shall be, and when.
+    """Where the joints shall be [rad], in the order of their names, and when [s].
 
-    Attributes:
-        time: from the start of the trajectory [s].
-        positions: of the joints, in the order of their names [rad].
-        velocities: as many, or none [rad/s].
-        accelerations: as many, or none [rad/s^2].
-        effort: must be empty: the servos take positions.
+    Times are from the start of the trajectory. Velocities [rad/s] and accelerations
+    [rad/s^2] are as many, or none; effort must be empty: the servos take positions.
     """
 
     time: float
@@ -93,13 +82,7 @@ class Waypoint:
 
 @dataclass(frozen=True)
 class Sample:
-    """A trajectory at one time; arrays in the order of its names.
-
-    Attributes:
-        positions: [rad].
-        velocities: [rad/s].
-        accelerations: [rad/s^2].
-    """
+    """A trajectory at one time, in the order of its names [rad, rad/s, rad/s^2]."""
 
     positions: np.ndarray
     velocities: np.ndarray
@@ -234,10 +217,10 @@ class TrajectoryRules:
 class JointTrajectory:
     """Angles of joints over time, from now on.
 
-    Made by :meth:`TrajectoryRules.plan`, which checks it.
+    Made by :meth:`TrajectoryRules.plan`, which checks it; from angles now [rad], and
+    from a start of the trajectory [s].
 
     Attributes:
-        names: of the joints.
         duration: from now to the last point [s].
     """
 
@@ -248,14 +231,6 @@ class JointTrajectory:
         begin: np.ndarray,
         start: float = 0.0,
     ) -> None:
-        """Compute the path.
-
-        Args:
-            names: of the joints.
-            points: in the order of their times.
-            begin: angles now [rad].
-            start: when the trajectory starts, from now [s].
-        """
         self.names = tuple(names)
         times = [start + point.time for point in points]
         ahead = [k for k, time in enumerate(times) if time > 0.0]
@@ -302,19 +277,14 @@ class JointTrajectory:
         return dict(zip(self.names, self.at(t).positions.tolist(), strict=True))
 
     def check(self, limits: Mapping[str, JointLimits]) -> None:
-        """Whether the joints can follow.
-
-        Raises:
-            JointTrajectoryError: too fast, or out of a range between two points.
-        """
+        """Refuse what is too fast, or out of a range between two points."""
         lower, upper, speed = np.array([limits[name] for name in self.names]).T
         if self._late is not None:
             far = np.abs(self.end - self._begin) > _SLACK
             if far.any():
                 joint = int(np.argmax(far))
-                raise _too_fast(
-                    "the last point", self.names[joint], math.inf, speed[joint]
-                )
+                name = self.names[joint]
+                raise _too_fast("the last point", name, math.inf, speed[joint])
             return
         knots, shares = self._positions.x, np.linspace(0.0, 1.0, _PLACES + 1)
         for first in range(0, len(knots) - 1, _CHUNK):
@@ -387,12 +357,7 @@ _ERASED = -1.0
 
 
 class Verdict(NamedTuple):
-    """How a goal ends.
-
-    Attributes:
-        code: how.
-        reason: in words.
-    """
+    """How a goal ends, and why in words."""
 
     code: GoalCode
     reason: str
@@ -443,16 +408,11 @@ class Tolerances:
     ) -> Verdict | None:
         """How the goal ends now, or None while it runs.
 
-        Args:
-            trajectory: of the goal.
-            t: when the joints were looked at, from the start of the trajectory [s].
-            actual: where they were [rad].
+        The joints were at ``actual`` [rad] at a time from the trajectory's start [s].
         """
         over = t >= trajectory.duration
-        desired = trajectory.at(t).positions
-        fault = _fault(
-            trajectory.names, desired, actual, self.goal if over else self.path
-        )
+        desired, most = trajectory.at(t).positions, self.goal if over else self.path
+        fault = _fault(trajectory.names, desired, actual, most)
         if not over:
             if fault:
                 return Verdict(GoalCode.PATH_TOLERANCE_VIOLATED, fault)
