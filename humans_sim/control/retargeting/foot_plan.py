@@ -175,10 +175,9 @@ def _swings(person: PersonMotion) -> list[_Swing]:
     for flight in swings:
         if kept and flight.start < kept[-1].end:
             # No foot of a robot leaves the ground before the other has landed.
-            length = flight.end - flight.start
-            start = kept[-1].end
-            end = max(flight.end, start + 0.5 * length)
-            flight = replace(flight, start=start, end=end)
+            length, start = flight.end - flight.start, kept[-1].end
+            landed = max(flight.end, start + 0.5 * length)
+            flight = replace(flight, start=start, end=landed)
         kept.append(flight)
     apart = _LEAST_MOVE * person.leg
     if kept and kept[-1].end < t[-1] - 1e-9 and abs(kept[-1].ahead) > apart:

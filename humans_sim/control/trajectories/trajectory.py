@@ -425,7 +425,9 @@ class Sway:
             if name not in model.joint_names:
                 raise value.error(f"{model.name} has no joint '{name}'")
             columns[:, model.joint_names.index(name)] = np.radians(value.vector(3))
-        return cls(model, *columns, period=fields["period"].positive())
+        centres, amplitudes, phases = columns
+        period = fields["period"].positive()
+        return cls(model, centres, amplitudes, phases, period)
 
     @classmethod
     def of_model(cls, model: Model) -> Sway:

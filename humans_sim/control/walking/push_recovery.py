@@ -367,10 +367,11 @@ def _in_the_air(plan: PatternPoint) -> Side | None:
 
 def _footprints(plan: PatternPoint) -> dict[Side, Footprint]:
     """Where the feet of a plan are, seen from above."""
-    return {
-        side: Footprint(*foot.pose.translation[:2].tolist(), foot.yaw)
-        for side, foot in ((Side.LEFT, plan.left), (Side.RIGHT, plan.right))
-    }
+    feet = {}
+    for side, foot in ((Side.LEFT, plan.left), (Side.RIGHT, plan.right)):
+        x, y, _ = foot.pose.translation.tolist()
+        feet[side] = Footprint(x, y, foot.yaw)
+    return feet
 
 
 def _upright_sideways(base: pin.SE3, stance: Footprint) -> pin.SE3:

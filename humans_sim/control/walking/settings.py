@@ -324,7 +324,7 @@ def walk_file(source: Path) -> Path:
 
 def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     """Settings, with those that are not given from the model itself."""
-    followed = {"fall_tilt": RobotSetup.of_model(model).fall_tilt}
+    followed: dict[str, Any] = {"fall_tilt": RobotSetup.of_model(model).fall_tilt}
     needed = {item.name for item in fields(WalkSettings) if item.default is MISSING}
     if needed - set(values) - set(followed):
         if not {"left", "right"} <= set(values):
