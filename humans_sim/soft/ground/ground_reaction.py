@@ -227,9 +227,7 @@ _CONE = 1.0 - 1e-6
 class GroundReaction:
     """The forces of a ground on a biped, from sample to sample.
 
-    Args:
-        ground: its pins are put to rest.
-        system: the biped in the ground's scene.
+    Its pins are put to rest.
 
     Attributes:
         held: generalised force until the next sample (nv,) [N m, N].
@@ -238,22 +236,22 @@ class GroundReaction:
     """
 
     def __init__(self, ground: DeformableGround, system: ModelSystem) -> None:
-        """No force yet."""
         self._ground, self._system = ground, system
         solids, points = system.ground.solids, system.points
         own = next(k for k, solid in enumerate(solids) if solid.name == ground.name)
         self._rows = np.arange(len(system.contact_points)) * len(solids) + own
         friction = system.contacts.friction[self._rows]
+        screen, contact = ground.screen, ground.contact
         self._grid = tuple(
             PinGrid(
-                float(ground.origin[0]),
-                float(ground.origin[1]),
-                ground.screen.spacing,
-                ground.patch / ground.screen.spacing,
-                ground.period,
-                ground.screen.law.mass,
-                ground.contact.stiffness,
-                ground.contact.viscosity,
+                x=float(ground.origin[0]),
+                y=float(ground.origin[1]),
+                spacing=screen.spacing,
+                patch=ground.patch / screen.spacing,
+                period=ground.period,
+                mass=screen.law.mass,
+                stiffness=contact.stiffness,
+                viscosity=contact.viscosity,
             )
         )
         moving, _, _, joints = system.contact_arrays
@@ -268,14 +266,9 @@ class GroundReaction:
                 friction=friction,
             )
         )
+        height, stencil = float(ground.origin[2]), tuple(screen.stencil)
         self._numbers = tuple(
-            SampleGround(
-                self._grid,
-                float(ground.origin[2]),
-                _NEAR,
-                ACCEPTED,
-                tuple(ground.screen.stencil),
-            )
+            SampleGround(self._grid, height, _NEAR, ACCEPTED, stencil)
         )
         self._tree = None if system.tree is None else tuple(system.tree)
         self._friction = friction
@@ -295,13 +288,7 @@ class GroundReaction:
     def update(
         self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray
     ) -> None:
-        """Make a sample.
-
-        Args:
-            t: its time [s].
-            q: configuration then.
-            v: velocity then.
-            applied: all that acts but this (nv,) [N m, N].
+        """Make a sample at a time [s] of a state, all that acts but this applied (nv,).
 
         Raises:
             SoftError: a point is beside the ground.
@@ -399,11 +386,9 @@ class GroundReaction:
         )
 
     def _energy(self, deep: np.ndarray, share: float) -> float:
-        """Energy in pins and contacts [J].
+        """Energy in pins and contacts, all points below the ground by ``deep`` [J].
 
-        Args:
-            deep: all points below the ground (n,) [m].
-            share: of a sample that has passed since the last one.
+        The share is of a sample that has passed since the last one.
         """
         pressed = np.maximum(deep, 0.0)
         screen, stiffness = self._ground.screen, self._ground.contact.stiffness

@@ -40,15 +40,9 @@ from humans_sim.dynamics.time_stepping.impulses import (
 class PinGrid(NamedTuple):
     """A screen under a body, and the contact between them.
 
-    Attributes:
-        x: of the first pin [m].
-        y: the same.
-        spacing: of pins [m].
-        patch: half the width of what a point presses on, in spacings.
-        period: of a sample [s].
-        mass: of a pin [kg].
-        stiffness: of a contact [N/m].
-        viscosity: of a contact [N s/m].
+    The place of the first pin [m], the spacing of pins [m], half the width of what a
+    point presses on, in spacings, the period of a sample [s], the mass of a pin [kg];
+    stiffness [N/m] and viscosity [N s/m] of a contact.
     """
 
     x: float

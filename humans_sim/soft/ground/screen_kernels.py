@@ -15,13 +15,8 @@ FIXED, FREE, PERIODIC = 0, 1, 2
 class Stencil(NamedTuple):
     """Coefficients of one sample.
 
-    Attributes:
-        now: of the pin itself.
-        before: of the pin one sample ago.
-        near: of the sum of the neighbours.
-        near_before: of that sum one sample ago.
-        gain: T² / m [m/N].
-        edges: FIXED, FREE or PERIODIC.
+    Of the pin itself, now and one sample before; of the sum of its neighbours, ``near``
+    now and before; of the force, ``gain`` T² / m [m/N]. Edges are one of the three.
     """
 
     now: float

@@ -27,12 +27,10 @@ class MassTable(NamedTuple):
 
 
 class SpringTable(NamedTuple):
-    """Plain links.
+    """Plain links: ends (m, 2), numbers (m, 3), reaction (m,).
 
-    Attributes:
-        ends: masses (m, 2).
-        numbers: stiffness [N/m], viscosity / period [N/m], rest length [m] (m, 3).
-        reaction: 1, or 0 where the first mass feels nothing (m,).
+    Numbers are stiffness, viscosity / period [N/m] and rest length [m]; reaction is 1,
+    or 0 where the first mass feels nothing.
     """
 
     ends: np.ndarray
@@ -66,13 +64,10 @@ class ConditionalTable(NamedTuple):
 
 
 class LinkMemory(NamedTuple):
-    """The memory of links.
+    """The memory of plain links and conditional ones.
 
-    Attributes:
-        springs: distances of plain links one sample ago (m,) [m].
-        distances: of conditional links one sample ago (c,) [m].
-        state: of conditional links (c,).
-        rest: length, and distance yielded, of conditional links (c, 2) [m].
+    Distances of both one sample ago (m,), (c,) [m]; of conditional links their state
+    (c,), rest length and distance yielded (c, 2) [m].
     """
 
     springs: np.ndarray
