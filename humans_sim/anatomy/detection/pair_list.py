@@ -62,20 +62,12 @@ def meet_in_list(bodies, centres, radii, rotations, positions):
 
 
 class BallTable:
-    """Balls of all bones in one table.
-
-    Args:
-        models: of the bones, each in its own frame.
-        origins: points of the bones that centres are measured from (n, 3) [m].
-    """
+    """Balls of all bones in one table, measured from their origins (n, 3) [m]."""
 
     def __init__(self, models: Sequence[BallModel], origins: np.ndarray) -> None:
-        """Stack them."""
         self._first = np.cumsum([0, *(len(model) for model in models)])[:-1]
-        parts = [
-            model.centres - own for model, own in zip(models, origins, strict=True)
-        ]
-        self._centres = np.concatenate(parts)
+        pairs = zip(models, origins, strict=True)
+        self._centres = np.concatenate([model.centres - own for model, own in pairs])
         self._radii = np.concatenate([model.radii for model in models])
 
     def centres(self, bones: np.ndarray, balls: np.ndarray) -> np.ndarray:
@@ -116,28 +108,20 @@ class PairList:
         exclusions: Iterable[tuple[int, int]] = (),
         margin: float = 4e-4,
     ) -> None:
-        """Nothing is kept yet."""
         if not (np.isfinite(margin) and margin > 0):
             raise AnatomyError(f"the margin must be positive, not {margin} m")
         self._detector = ContactDetector(models, roles, exclusions)
         self._balls = BallTable(models, np.zeros((len(models), 3)))
         self._margin = float(margin)
         self._middles = np.array([m.centres.mean(axis=0) for m in models])
-        self._extents = np.array(
-            [
-                np.linalg.norm(model.centres - middle, axis=1).max()
-                for model, middle in zip(models, self._middles, strict=True)
-            ]
-        )
+        pairs = zip(models, self._middles, strict=True)
+        arms = [np.linalg.norm(model.centres - own, axis=1) for model, own in pairs]
+        self._extents = np.array([arm.max() for arm in arms])
         self._poses: Poses | None = None
         self.searches = 0
 
     def contacts(self, poses: Poses) -> Contacts:
-        """The contacts of :meth:`ContactDetector.detect`, in the same order.
-
-        Raises:
-            AnatomyError: poses do not fit, or are not finite.
-        """
+        """The contacts of :meth:`ContactDetector.detect`, in the same order."""
         if self._poses is None or not self._travel(poses) < self._margin:
             self._renew(poses)
         turns = np.ascontiguousarray(poses.rotations, dtype=float)
@@ -147,16 +131,9 @@ class PairList:
         )
         near = self._near
         reach = self._radii[hits].sum(axis=1)
-        return Contacts(
-            near.body_i[hits],
-            near.ball_i[hits],
-            near.body_j[hits],
-            near.ball_j[hits],
-            depth,
-            normal,
-            point,
-            1 - depth / reach,
-        )
+        pairs = (near.body_i, near.ball_i, near.body_j, near.ball_j)
+        chosen = (part[hits] for part in pairs)
+        return Contacts(*chosen, depth, normal, point, 1 - depth / reach)
 
     def _travel(self, poses: Poses) -> float:
         """Bound of how much nearer balls of two bones have come [m]."""

@@ -157,11 +157,7 @@ class PenaltyLaw:
     slip_spin: float = 1e-2
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            AnatomyError: a number is negative, or the stiffness or a speed zero.
-        """
+        """Refuse numbers that are negative, and a stiffness or a speed of zero."""
         for name in ("stiffness", "slip_speed", "slip_spin"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
@@ -172,38 +168,16 @@ class PenaltyLaw:
                 raise AnatomyError(f"{name} must not be negative, not {value}")
 
     def add(
-        self,
-        contacts: Contacts,
-        moving: Moving,
-        force: np.ndarray,
-        torque: np.ndarray,
+        self, contacts: Contacts, moving: Moving, force: np.ndarray, torque: np.ndarray
     ) -> float:
         """Add the forces of contacts at the bones' centres and torques about them.
 
-        Args:
-            contacts: of the bones in their poses.
-            moving: motion of the bones.
-            force: (n, 3) [N]; changed.
-            torque: (n, 3) [N m]; changed.
-
-        Returns:
-            the energy stored in the overlaps [J].
+        To (n, 3) [N] and [N m]; the energy stored in the overlaps is returned [J].
         """
-        arrays = ContactArrays(
-            contacts.body_i,
-            contacts.body_j,
-            contacts.depth,
-            contacts.normal,
-            contacts.point,
-        )
-        numbers = PenaltyNumbers(
-            float(self.stiffness),
-            float(self.friction),
-            float(self.rolling),
-            float(self.pivoting),
-            float(self.slip_speed),
-            float(self.slip_spin),
-        )
+        c = contacts
+        arrays = ContactArrays(c.body_i, c.body_j, c.depth, c.normal, c.point)
+        values = (getattr(self, name) for name in PenaltyNumbers._fields)
+        numbers = PenaltyNumbers(*map(float, values))
         fields = tuple(np.ascontiguousarray(part, dtype=float) for part in moving)
         return float(add_penalty(arrays, fields, numbers, force, torque))
 

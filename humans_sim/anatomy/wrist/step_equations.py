@@ -211,12 +211,7 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True)
 class BonePlaces:
-    """Where all bones are.
-
-    Attributes:
-        x: centres of mass (n, 3) [m].
-        frames: rotations (n, 3, 3).
-    """
+    """Where all bones are: centres of mass (n, 3) [m], rotations (n, 3, 3)."""
 
     x: np.ndarray
     frames: np.ndarray
@@ -231,11 +226,8 @@ def point_rows(
 ) -> np.ndarray:
     """Velocities of points by those of the free bones (k, 3, 6 free).
 
-    Args:
-        columns: first column of each bone, -1 where it is not free (n,).
-        bones: of the points (k,).
-        arms: from the bones' centres (k, 3) [m].
-        free: number of free bones.
+    Columns are the first of each bone, -1 where it is not free (n,); arms are from the
+    bones' centres (k, 3) [m].
     """
     rows = np.zeros((len(bones), 3, 6 * free))
     own = np.flatnonzero(columns[bones] >= 0)
@@ -251,13 +243,9 @@ def point_rows(
 
 
 def turn_rates(theta: np.ndarray) -> np.ndarray:
-    r"""Derivatives of exponentials (n, 3, 3).
+    r"""Derivatives J of exponentials of rotation vectors (n, 3) [rad] (n, 3, 3).
 
-    Args:
-        theta: rotation vectors (n, 3) [rad].
-
-    Returns:
-        J of each, with :math:`\exp(\theta + d) = \exp(J d) \exp(\theta)` for small d.
+    :math:`\exp(\theta + d) = \exp(J d) \exp(\theta)` for small d.
     """
     square = np.einsum("ni,ni->n", theta, theta)
     angle = np.sqrt(square)
@@ -278,14 +266,10 @@ class LigamentPull:
     The damping acts with the mean rate of the elongation; where a ligament shortens so
     fast that the sum would push, it is slack.
 
-    Args:
-        ligaments: between bones.
-        lengths: at the beginning (l,) [m].
-        h: length of the step [s].
+    Lengths at the beginning are (l,) [m], the step is h [s].
     """
 
     def __init__(self, ligaments: Ligaments, lengths: np.ndarray, h: float) -> None:
-        """Find lengths up to which each is slack."""
         self._ties, self._slack = ligaments, ligaments.slack
         self._rate = ligaments.damping / h
         self._before = np.maximum(lengths, self._slack)
@@ -334,7 +318,6 @@ class StepEnergy:
         start: BonePlaces,
         h: float,
     ) -> None:
-        """No trial yet."""
         self._mass, self._momenta, self._h = mass, momenta, h
         self._ligaments, self._columns = ligaments, columns
         self._free = np.flatnonzero(columns >= 0)
@@ -412,11 +395,8 @@ class StepEnergy:
 class NearPairs:
     """Pairs of balls near each other at the beginning of a step.
 
-    Args:
-        contacts: the pairs, with gaps as negative depths.
-        balls: of the wrist, from their bones' centres of mass.
-        start: bones at the beginning of the step.
-        columns: first column of each bone, -1 where it is not free (n,).
+    Contacts are the pairs, with gaps as negative depths; columns the first of each
+    bone, -1 where it is not free (n,).
     """
 
     def __init__(
@@ -426,7 +406,6 @@ class NearPairs:
         start: BonePlaces,
         columns: np.ndarray,
     ) -> None:
-        """Put balls into their bones' frames."""
         c = self.contacts = contacts
         self.columns = columns
         self.free = np.flatnonzero(columns >= 0)
@@ -434,21 +413,14 @@ class NearPairs:
         self.group = c.body_i * len(columns) + c.body_j
         self.keys = balls.keys(c)
         self._balls, self._start = balls, start
-        locals_ = (
-            balls.centres(c.body_i, c.ball_i),
-            balls.centres(c.body_j, c.ball_j),
-        )
+        locals_ = balls.centres(c.body_i, c.ball_i), balls.centres(c.body_j, c.ball_j)
         one = start.x[c.body_i] + start.arms(c.body_i, locals_[0])
         other = start.x[c.body_j] + start.arms(c.body_j, locals_[1])
         reach = np.einsum("ni,ni->n", c.normal, one - other) - self.gaps
         self._pairs = Pairs(c.body_i, c.body_j, *locals_, c.normal, reach)
 
     def joined(self, found: Contacts) -> NearPairs:
-        """With those that overlap of pairs found later, as they were at the beginning.
-
-        Args:
-            found: pairs at the end of the step.
-        """
+        """With pairs found later that overlap, as they were at the beginning."""
         new = ~np.isin(self._balls.keys(found), self.keys) & (found.depth > 0)
         more = self._at_start(found.chosen(new))
         both = (self.contacts, more)

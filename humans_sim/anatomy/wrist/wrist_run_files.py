@@ -36,11 +36,7 @@ _FAULTS = (AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
 def save_wrist_run(run: WristRun, path: Path) -> Path:
-    """Write a motion (``.npz``): samples, bones with meshes and balls, ligaments.
-
-    Raises:
-        FileWriteError: it cannot be written.
-    """
+    """Write a motion (``.npz``): samples, bones with meshes and balls, ligaments."""
     wrist, motion, numbers = run.wrist, run.motion, run.numbers
     header = {
         "kind": KIND,
@@ -92,11 +88,7 @@ def _ties(wrist: Wrist) -> dict[str, np.ndarray]:
 
 
 def read_wrist_run(path: Path) -> dict[str, Any]:
-    """Attributes of a motion that :func:`save_wrist_run` wrote.
-
-    Raises:
-        WristRunFileError: the file is missing, damaged or of another kind.
-    """
+    """Attributes of a motion that :func:`save_wrist_run` wrote; WristRunFileError."""
     names = (*_SAMPLES, *_MORE, *_BONES, *_TIES)
     header, arrays = read_npz(
         path, WristRunFileError, "a motion of a wrist", names, ("loads",)
@@ -196,9 +188,8 @@ def _bone(
 ) -> Bone:
     (v, f, b), (v_end, f_end, b_end) = parts
     balls = arrays["balls"][b:b_end]
-    mass = MassProperties(
-        float(arrays["masses"][k, 0]), arrays["masses"][k, 1:], arrays["inertias"][k]
-    )
+    row = arrays["masses"][k]
+    mass = MassProperties(float(row[0]), row[1:], arrays["inertias"][k])
     mesh = _mesh(arrays["vertices"][v:v_end], arrays["faces"][f:f_end])
     return Bone(name, role, mesh, BallModel(balls[:, :3], balls[:, 3]), mass)
 
@@ -224,16 +215,8 @@ def _ligaments(
         raise ValueError("its ligaments do not fit")
     if n and not (ends.dtype.kind in "iu" and 0 <= ends.min() and ends.max() < bones):
         raise ValueError("a ligament has no bone")
-    return Ligaments(
-        [
-            Ligament(
-                str(names[k]),
-                int(ends[k, 0]),
-                points[k, 0],
-                int(ends[k, 1]),
-                points[k, 1],
-                *(float(number) for number in laws[k]),
-            )
-            for k in range(n)
-        ]
-    )
+    ties = []
+    for k, name in enumerate(names):
+        one, other = (int(ends[k, 0]), points[k, 0]), (int(ends[k, 1]), points[k, 1])
+        ties.append(Ligament(str(name), *one, *other, *map(float, laws[k])))
+    return Ligaments(ties)

@@ -245,7 +245,15 @@ class GaitWalk(Controller):
         left = (1.0 - self.leg_phase(swing[0])) * self.cycle.period
         if left < _FIXED:
             return
-        # Capture point less that of the stride [m], and how fast that grows [1/s].
+        error, rate = self._capture_error(state)
+        shift = _PLACE * math.exp(rate * left) * error
+        outward = 1.0 if swing[0] == "l" else -1.0
+        shift[0] = np.clip(shift[0], -_FORWARD, _FORWARD)
+        shift[1] = outward * np.clip(outward * shift[1], -_INWARD, _OUTWARD)
+        self.shift += min(_EASE * elapsed, 1.0) * (shift - self.shift)
+
+    def _capture_error(self, state: ControlState) -> tuple[np.ndarray, float]:
+        """Capture point less that of the stride [m], and how fast that grows [1/s]."""
         model, planned_com = self.cycle.model, self.point.com
         data = model.buffers
         pin.centerOfMass(model.pin, data, state.q, state.v)
@@ -253,12 +261,7 @@ class GaitWalk(Controller):
         gravity = float(np.linalg.norm(self._body.system.gravity))
         rate = math.sqrt(gravity / planned_com[0, 2])
         place = np.array(data.com[0])[:2] - self._origin - planned_com[0, :2]
-        speed = np.array(data.vcom[0])[:2] - planned_com[1, :2]
-        shift = _PLACE * math.exp(rate * left) * (place + speed / rate)
-        outward = 1.0 if swing[0] == "l" else -1.0
-        shift[0] = np.clip(shift[0], -_FORWARD, _FORWARD)
-        shift[1] = outward * np.clip(outward * shift[1], -_INWARD, _OUTWARD)
-        self.shift += min(_EASE * elapsed, 1.0) * (shift - self.shift)
+        return place + (np.array(data.vcom[0])[:2] - planned_com[1, :2]) / rate, rate
 
     # Targets of the tasks.
 
