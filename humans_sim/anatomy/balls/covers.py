@@ -33,13 +33,10 @@ SHIFT = 2
 
 
 class CoverBalls(NamedTuple):
-    """Balls on a grid, by falling size.
+    """Balls on a grid, by falling size: centres (n, 3).
 
-    Attributes:
-        voxels: centres (n, 3).
-        reaches: voxels that each goes along an axis (n,).
-        limits: of the norm, inside of each (n,).
-        norm: of an offset with components (i, j, k) >= 0, growing with each (r, r, r).
+    Reaches are voxels that each goes along an axis (n,), limits of the norm inside of
+    each (n,); the norm of an offset (i, j, k) >= 0 grows with each (r, r, r).
     """
 
     voxels: np.ndarray
@@ -66,17 +63,11 @@ class CoverGrids(NamedTuple):
 
 @kernel
 def choose_cover(balls, grids):
-    """Choose balls that cover the voxels that are wanted.
+    """Choose balls (n,), by falling size, that cover the voxels that are wanted.
 
     Largest first, a ball is taken where it covers a voxel that none before it does.
-    Then, smallest first, balls are left out whose every voxel others cover.
-
-    Args:
-        balls: by falling size.
-        grids: counts and sums zero; changed.
-
-    Returns:
-        which balls are chosen (n,).
+    Then, smallest first, balls are left out whose every voxel others cover. Counts and
+    sums of the grids are zero at first.
     """
     n = len(balls.voxels)
     chosen = np.zeros(n, np.bool_)
@@ -110,17 +101,9 @@ def _nearest(middle, block):
 
 @kernel
 def _visit(balls, b, grids, value, change):
-    """Visit the blocks of a ball that have wanted voxels.
+    """Visit the blocks of a ball that have wanted voxels; sums are of a value.
 
-    Args:
-        balls: by falling size.
-        b: number of the ball.
-        grids: of the voxels.
-        value: count that the sums are of.
-        change: of the ball's counts; 0: look for a voxel that has the value.
-
-    Returns:
-        whether one was found.
+    Its counts change; by 0: look for a voxel that has the value. Whether one was found.
     """
     limit, reach, norm = balls.limits[b], balls.reaches[b], balls.norm
     x, y, z = balls.voxels[b]

@@ -120,12 +120,9 @@ def maximal(values, grid, kept):
 
 @kernel
 def lower_envelopes(values, owners, axis):
-    """Replace values by their envelopes along an axis, in place.
+    """Replace values by their envelopes along an axis, in place; FAR: no parabola.
 
-    Args:
-        values: (nx, ny, nz); FAR where there is no parabola.
-        owners: of the values (nx, ny, nz), moved along with them; or of no size.
-        axis: 0, 1 or 2.
+    Owners (nx, ny, nz) are moved along with them, unless of no size.
     """
     nx, ny, nz = values.shape
     length = values.shape[axis]

@@ -104,13 +104,8 @@ def _kept(buffer, count, a, b):
 def by_envelopes(balls, middles, reaches):
     """The thesis' general algorithm: balls within the other body's envelope, all pairs.
 
-    Args:
-        balls: of all bodies.
-        middles: of the balls around the bodies (n, 3).
-        reaches: radii of these (n,).
-
-    Returns:
-        pairs of balls that meet (c, 2).
+    Middles (n, 3) and reaches (n,) are those of balls around the bodies; the pairs of
+    balls that meet are (c, 2).
     """
     hits = np.empty((1024, 2), np.int64)
     count = 0
@@ -147,15 +142,9 @@ def by_bit_fields(balls, allowed, low, cell, widths):
     last to the first, and asked before their own balls are entered: so no pair is
     tested twice and no body meets itself.
 
-    Args:
-        balls: of all bodies.
-        allowed: whether two bodies may meet (n, n).
-        low: least coordinates of all balls (3,).
-        cell: width of a cell [m].
-        widths: number of cells along each axis (3,).
-
-    Returns:
-        pairs of balls that meet (c, 2).
+    Bodies meet where it is allowed (n, n). From least coordinates of all balls (3,) on
+    cells have a width [m], and a number along each axis (3,). Pairs of balls that meet
+    are (c, 2).
     """
     total = len(balls.radii)
     words = (total + 63) // 64
@@ -251,18 +240,11 @@ def by_trees(balls, trees):
 
 @kernel
 def build_tree(centres, radii, start, order, nodes):
-    """Halve balls along their longest extent until leaves are small.
+    """Halve balls along their longest extent until leaves are small; number of nodes.
 
-    Args:
-        centres: of the body's balls (m, 3).
-        radii: (m,).
-        start: number of the body's first ball among all.
-        order: of the balls, leaf after leaf (m,); written.
-        nodes: of the tree (4 m / leaf or more, 7): centre, radius, right child, begin
-            and end of its balls in the order; written.
-
-    Returns:
-        number of nodes; children are counted from the tree's own root.
+    Of the body's balls (m, 3), (m,), the first of which is ``start`` among all; their
+    order, leaf after leaf (m,), and nodes (4 m / leaf or more, 7) are written: centre,
+    radius, right child, counted from the tree's own root, begin and end of its balls.
     """
     count = len(radii)
     for n in range(count):

@@ -21,17 +21,10 @@ from humans_sim.core.kernels import kernel
 
 @kernel
 def meet_in_list(bodies, centres, radii, rotations, positions):
-    """Pairs of a list that overlap.
+    """Pairs of a list that overlap: numbers, depths (c,), normals and points (c, 3).
 
-    Args:
-        bodies: of the pairs (k, 2).
-        centres: of their balls, in the bodies' frames (k, 2, 3) [m].
-        radii: (k, 2) [m].
-        rotations: of the bodies (n, 3, 3).
-        positions: (n, 3) [m].
-
-    Returns:
-        numbers of the pairs (c,), depths (c,), normals and points (c, 3).
+    Bodies of the pairs (k, 2), centres of their balls in the bodies' frames (k, 2, 3)
+    and radii (k, 2) [m]; rotations (n, 3, 3) and positions (n, 3) [m] of the bodies.
     """
     count = len(bodies)
     hits = np.empty(count, np.int64)

@@ -46,14 +46,10 @@ class TieArrays(NamedTuple):
 
 @kernel
 def pull(ties, moving, force, torque, tension):
-    """Add the pulls of ligaments at the centres, and their torques about them.
+    """Add the pulls of ligaments at the centres (n, 3) [N], and their torques [N m].
 
-    Args:
-        ties: arrays of the ligaments.
-        moving: centres x, rotations, velocities v and spins w of the bodies.
-        force: (n, 3) [N]; changed.
-        torque: (n, 3) [N m]; changed.
-        tension: of the ligaments, never below zero (l,) [N]; written.
+    Moving are centres x, rotations, velocities v and spins w of the bodies; tensions
+    (l,) [N], never below zero, are written.
     """
     x, frames, v, w = moving
     arms = np.empty((2, 3))

@@ -59,17 +59,10 @@ class ContactArrays(NamedTuple):
 
 @kernel
 def add_penalty(contacts, moving, law, force, torque):
-    """Add the forces of contacts at the centres, and their torques about them.
+    """Add the forces of contacts at the centres (n, 3) [N], and their torques [N m].
 
-    Args:
-        contacts: arrays of the contacts.
-        moving: centres x, rotations, velocities v and spins w of the bodies.
-        law: numbers of the law.
-        force: (n, 3) [N]; changed.
-        torque: (n, 3) [N m]; changed.
-
-    Returns:
-        the energy stored in the overlaps [J].
+    Moving are centres x, rotations, velocities v and spins w of the bodies; the energy
+    stored in the overlaps is returned [J].
     """
     x, _, v, w = moving
     energy = 0.0
@@ -203,22 +196,11 @@ def percussion(
     normal: np.ndarray,
     restitution: float = 0.0,
 ) -> tuple[BodyState, float]:
-    """The state after two bodies collide.
+    """The state after two bodies of a scene collide, and the percussion [N s].
 
-    Args:
-        bodies: of the scene.
-        state: before.
-        pair: numbers of the two.
-        point: where they touch (3,) [m].
-        normal: unit vector from the second to the first (3,).
-        restitution: e, 0 to 1.
-
-    Returns:
-        the state after, and the percussion along the normal [N s]; zero where they
-        part already.
-
-    Raises:
-        AnatomyError: the normal is no unit vector, or e out of its range.
+    They touch at a point (3,) [m], with a unit normal from the second to the first
+    (3,), and a restitution e of 0 to 1; the percussion along it is zero where they part
+    already.
     """
     if not 0 <= restitution <= 1:
         raise AnatomyError(f"restitution is 0 to 1, not {restitution}")

@@ -61,13 +61,10 @@ _ACCEPTED, _TOLERATED = 1e-9, 1e-6
 
 @dataclass
 class RowForces:
-    """Rows and their impulses.
+    """Pairs that are rows (k,), and impulses along normal and tangents (k, 3) [N s].
 
-    Attributes:
-        active: numbers of the pairs that are rows (k,).
-        impulses: normal and tangents (k, 3) [N s].
-        residual: of the contact problem, relative.
-        frictionless: whether no friction forces were found and none are taken.
+    The residual is of the contact problem, relative; frictionless: no friction forces
+    were found and none are taken.
     """
 
     active: np.ndarray

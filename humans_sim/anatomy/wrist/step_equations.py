@@ -65,12 +65,9 @@ class Pairs(NamedTuple):
 def add_ties(ties, columns, gradient, matrix, turning):
     """Add derivatives of the stored energy by shifts and small turns of free bones.
 
-    Args:
-        ties: ligaments about a trial.
-        columns: first column of each bone, -1 where it is not free (n,).
-        gradient: (6 f,); changed.
-        matrix: of second derivatives (6 f, 6 f), but for the turning of arms; changed.
-        turning: second derivatives by turns from arms that turn (n, 3, 3); changed.
+    Columns are the first of each bone, -1 where it is not free (n,). Gradient (6 f,),
+    second derivatives (6 f, 6 f) but for the turning of arms, and those by turns from
+    arms that turn (n, 3, 3) are changed.
     """
     rows, stiff = np.zeros((2, 3, 6)), np.empty((3, 3))
     for t in range(len(ties.tension)):
@@ -295,15 +292,11 @@ class LigamentPull:
 
 
 class StepEnergy:
-    """The energy of a step, with its derivatives, by the velocities of free bones.
+    """The energy of a step h [s], with its derivatives, by velocities of free bones.
 
-    Args:
-        mass: matrix of the free bones with their viscosity, (1 + h nu) M (6 f, 6 f).
-        momenta: of the free bones at the beginning (6 f,).
-        ligaments: between bones.
-        columns: first column of each bone, -1 where it is not free (n,).
-        start: all bones at the beginning.
-        h: length of the step [s].
+    The mass matrix of these has their viscosity, (1 + h nu) M (6 f, 6 f); momenta are
+    those of the beginning (6 f,); columns are the first of each bone, -1 where it is
+    not free (n,).
 
     Attributes:
         tensions: of the ligaments at the last trial (l,) [N].
@@ -334,11 +327,9 @@ class StepEnergy:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (6 f,) and Cholesky factor of the second derivatives, made positive.
 
-        Args:
-            trial: all bones at the end of the step, by the trial velocity.
-            v: the trial velocity of the free bones (6 f,).
-            rates: of the bones' turning by their spins; see :func:`turn_rates`.
-            turning: second derivatives by turns that contact forces bring in (n, 3, 3).
+        Bones are at the end of the step by the trial velocity v (6 f,), rates are of
+        :func:`turn_rates`, turning are second derivatives by turns that contact forces
+        bring in (n, 3, 3).
         """
         size, count = 6 * len(self._free), len(self._columns)
         own, stiff = np.zeros(size), np.zeros((size, size))

@@ -63,7 +63,6 @@ class BipControl(Controller):
             would be compensated too late.
 
     Attributes:
-        period: time between two calls [s].
         motor_names: in the order of the voltages.
         damped: whether the task was near singular at the last call and followed by
             damped least squares.

@@ -60,9 +60,7 @@ class FallDetector:
         rest_time: for which it must be still to be at rest [s].
 
     Attributes:
-        fallen: whether it fell since the last reset.
         side: what pointed down at the last call.
-        at_rest: whether it has been still for long enough.
     """
 
     def __init__(

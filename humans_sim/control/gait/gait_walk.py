@@ -71,10 +71,8 @@ class GaitWalk(Controller):
 
     It starts in the middle of a stride, with :meth:`start` and :meth:`start_velocity`.
 
-    Args:
-        cycle: the stride.
-        period: time between two calls [s].
-        phase: of the stride at the start, with one foot flat on the ground.
+    The phase at the start has one foot flat on the ground; it is called once a period
+    [s].
 
     Attributes:
         phase: of the stride now, whole numbers at left heel strikes.

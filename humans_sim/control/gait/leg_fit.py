@@ -72,14 +72,9 @@ _LOADED = math.radians(10.0)
 
 
 class LegLengths(NamedTuple):
-    """A leg and its foot, in its plane [m].
+    """A leg and its foot, in its plane: hip to knee, to ankle, to the sole [m].
 
-    Attributes:
-        thigh: hip to knee.
-        shank: knee to ankle.
-        ankle: height of the ankle above the sole.
-        heel: from the ankle back to the heel.
-        toe: from the ankle forward to the tip of the toes.
+    Heel and toe are how far from the ankle they are.
     """
 
     thigh: float
@@ -91,13 +86,7 @@ class LegLengths(NamedTuple):
 
 @dataclass(frozen=True)
 class StrideTimes:
-    """Events of a foot, in strides after its heel strike.
-
-    Attributes:
-        flat: the foot is flat.
-        heel_off: the heel leaves the ground.
-        toe_off: the toes leave the ground.
-    """
+    """When the foot is flat, and heel and toes leave, in strides after the strike."""
 
     flat: float = 0.09
     heel_off: float = 0.42

@@ -147,12 +147,12 @@ def share_forces(
     friction: float | np.ndarray,
     prices: np.ndarray,
 ) -> ForceShare:
-    """Share generalised forces of the base among contacts.
+    """Share generalised forces of the base (6,) among contacts.
 
     Args:
         rows: Jacobians of the contacts with respect to the base (k, 3, 6); the first
             row of each is its normal.
-        base_force: generalised force of the base that the contacts shall give (6,).
+        base_force: that the contacts shall give.
         friction: coefficient that may be used, one for all or one a contact (k,).
         prices: of each contact (k,), 1 for a usual one, more for one that is to carry
             less; infinity for one that carries nothing.

@@ -60,15 +60,10 @@ _QUICK = 100.0
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of the joints of a model; infinite where nothing is known.
+    """Limits of the joints of a model (njoints,); infinite where nothing is known.
 
-    Attributes:
-        names: of the joints.
-        lower: least angles (njoints,) [rad].
-        upper: largest angles (njoints,) [rad].
-        speed: largest speeds (njoints,) [rad/s].
-        torque: largest torques (njoints,) [N m].
-        approach: rate at which a joint approaches an end [1/s].
+    Angles from lower to upper [rad], speeds [rad/s], torques [N m], and the rate at
+    which a joint approaches an end [1/s].
     """
 
     names: tuple[str, ...]
@@ -260,9 +255,8 @@ class WholeBody:
             q: configuration.
             v: velocity.
             tasks: what the body shall do.
-            contacts: contacts that carry load, as indices (see :meth:`contacts`).
-            given: least and largest torques of joints that are driven by something
-                else [N m].
+            contacts: that carry load, as indices (see :meth:`contacts`).
+            given: least and largest torques of joints that something else drives [N m].
             pace: rate of the path's parameter.
             pace_target: where its second derivative is sought, too: what it should be,
                 and how much that matters.

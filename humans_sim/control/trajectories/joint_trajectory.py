@@ -91,12 +91,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class TrajectoryRules:
-    """Rules for the trajectories that are taken.
+    """Rules for the trajectories that are taken, with limits of every joint by name.
 
-    Attributes:
-        limits: of every joint, by name.
-        partial: joints may be left out; they stay.
-        moving_end: the last point may have a velocity.
+    Partial: joints may be left out; moving_end: the last point may have a velocity.
     """
 
     limits: Mapping[str, JointLimits] = field(default_factory=dict)
@@ -110,13 +107,9 @@ class TrajectoryRules:
         present: Mapping[str, float],
         start: float | None = None,
     ) -> JointTrajectory:
-        """The path through the points, from where the joints are.
+        """The path through the points, from set points of the joints [rad].
 
-        Args:
-            names: of the joints.
-            points: in the order of their times.
-            present: set points of the joints [rad].
-            start: when the trajectory starts, from now [s]; None starts it now.
+        The trajectory starts some time from now [s], or now.
 
         Raises:
             JointTrajectoryError: it cannot be; the message names joint, point and
@@ -387,14 +380,8 @@ class Tolerances:
     ) -> Tolerances:
         """These with those of a goal: 0 keeps them, -1 takes them away.
 
-        Args:
-            path: joints and their tolerances along the path [rad].
-            goal: joints and their tolerances at the end [rad].
-            goal_time: as the attribute [s].
-            known: names of all joints.
-
-        Raises:
-            JointTrajectoryError: an unknown joint, or another negative number.
+        Joints and their tolerances along the path and at the end [rad]; the known ones
+        are all joints. JointTrajectoryError: another joint, or negative number.
         """
         joints = set(known)
         return Tolerances(

@@ -375,14 +375,9 @@ def body_tasks(
 class Follow(Controller):
     """Joint torques that carry a body along a motion.
 
-    Args:
-        body: whole-body control of the model in its scene.
-        motion: the motion.
-        support: loaded contacts, each list with the time until which it holds [s]; the
-            last ones stay.
-        frames: frames whose orientation matters.
-        stiffness: Kp of all tasks [1/s^2].
-        period: time between two calls [s].
+    Loaded contacts are lists with the time until which each holds [s]; the last ones
+    stay. Of the frames the orientation matters; Kp of all tasks is ``stiffness``
+    [1/s^2]. It is called once a period [s].
     """
 
     def __init__(

@@ -97,15 +97,10 @@ class Balance:
     def update(
         self, tilt: np.ndarray, tilting: np.ndarray, pressure: np.ndarray
     ) -> Correction:
-        """Take in what is measured at one time.
+        """Take in what is measured at one time, about x and y of the plan's world (2,).
 
-        Args:
-            tilt: of the base against the plan, about x and y of the plan's world (2,)
-                [rad].
-            tilting: angular velocity against the plan, about the same axes (2,)
-                [rad/s].
-            pressure: measured zero-moment point less the planned one (2,) [m]; NaN
-                where no sole is loaded.
+        The tilt of the base against the plan [rad], its rate [rad/s], and the measured
+        zero-moment point less the planned one [m]; NaN where no sole is loaded.
         """
         settings, period = self._settings, self._period
         share = -math.expm1(-period / settings.lean_time)
@@ -175,12 +170,10 @@ _MOST_TURN = math.radians(3.0)
 
 
 class SoleLoad(NamedTuple):
-    """The load of a sole that stands.
+    """The load of a sole that stands, x forwards and y to the left (2,).
 
-    Attributes:
-        force: horizontal force of the floor on the sole, x forwards and y to the left
-            (2,) [N].
-        pressure: centre of pressure less the middle of the sole (2,) [m].
+    Horizontal force of the floor on it [N], and centre of pressure less the middle of
+    the sole [m].
     """
 
     force: np.ndarray
@@ -190,12 +183,9 @@ class SoleLoad(NamedTuple):
 class StanceRelief:
     """Keeps how far the soles gave way.
 
-    Args:
-        gain: how fast they do [1/s]; zero: never.
-        height: of the centre of mass [m].
-        weight: of the robot [N].
-        period: time between two calls [s].
-        time: in which they come back in a step [s].
+    The gain is how fast they do [1/s], zero: never; height is of the centre of mass
+    [m], weight of the robot [N]. Called once a period [s], they come back in a step
+    within a time [s].
 
     Attributes:
         shift: of the left sole; the right one's is the opposite (2,) [m].

@@ -86,12 +86,9 @@ def capturable_distance(reach: float, growth: float, steps: int) -> float:
 
 
 class Landing(NamedTuple):
-    """A landing of the swing foot.
+    """Where the swing foot lands, in the axes of the foot that stands (2,) [m].
 
-    Attributes:
-        place: of its sole frame in the axes of the foot that stands (2,) [m].
-        duration: of the swing [s].
-        missing: from there to where it should be [m].
+    The swing has a duration [s]; missing: from there to where it should be [m].
     """
 
     place: np.ndarray
@@ -123,14 +120,10 @@ class CaptureStep:
         duration: float,
         left: float,
     ) -> Landing:
-        """The landing of a swing under way.
+        """The landing of a swing under way, of which some time is left [s].
 
-        Args:
-            side: of the foot in the air.
-            capture: capture point in the axes of the foot that stands (2,) [m].
-            foot: where the swing foot left, in the same axes (2,) [m].
-            duration: of the whole swing [s].
-            left: of it [s].
+        In the axes of the foot that stands: the capture point (2,), and where the swing
+        foot left (2,) [m].
         """
         settings = self._settings
         heel, toes = self._boxes[side.other]

@@ -96,9 +96,7 @@ class BodyEstimate(NamedTuple):
     """A body as its sensors see it, in the world of its plan.
 
     Attributes:
-        pendulum: centre of mass, its velocity, and the zero-moment point.
         height: of the centre of mass [m].
-        base: pose of the base.
         base_velocity: of its origin in the plan's axes (3,) [m/s].
         spin: angular velocity of the base in its own axes (3,) [rad/s].
     """

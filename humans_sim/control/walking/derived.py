@@ -54,12 +54,9 @@ class _Soles(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of one foot beside the other.
+    """A step of one foot beside the other: forwards, outwards [m], and turn [rad].
 
-    Attributes:
-        forward: [m].
-        aside: outwards, beyond the stance [m].
-        turn: outwards [rad].
+    Outwards is beyond the stance.
     """
 
     forward: float = 0.0

@@ -38,13 +38,7 @@ class Side(IntEnum):
 
 
 class Velocity(NamedTuple):
-    """Velocity of the body over the ground, in its own axes.
-
-    Attributes:
-        vx: forwards [m/s].
-        vy: to the left [m/s].
-        wz: turn to the left [rad/s].
-    """
+    """Velocity of the body over the ground: forwards, to the left [m/s, rad/s]."""
 
     vx: float = 0.0
     vy: float = 0.0
@@ -52,13 +46,9 @@ class Velocity(NamedTuple):
 
 
 class Footprint(NamedTuple):
-    """A sole flat on the ground.
+    """A sole flat on the ground: its frame, its heading, not wrapped, and its height.
 
-    Attributes:
-        x: position of the sole frame [m].
-        y: position [m].
-        yaw: heading, not wrapped [rad].
-        z: height of the ground there [m].
+    x, y [m], yaw [rad], z [m].
     """
 
     x: float
@@ -340,13 +330,8 @@ def pivoting(
 ) -> FootMotion:
     """A foot that turns on the ground, on its toes or its heel.
 
-    Args:
-        start: where it is at first.
-        turn: how far it turns [rad].
-        pitch: its pitch half way, positive on its toes [rad].
-        about: the point of the sole that stays (2,) [m].
-        duration: of the turn [s].
-        elapsed: since it began; before and after that time it rests [s].
+    Before and after its duration [s] it rests. It turns [rad] about a point of the sole
+    that stays (2,) [m]; its pitch half way is positive on its toes [rad].
     """
     s = min(max(elapsed / duration, 0.0), 1.0)
     (far, pace), (high, climb) = minimum_jerk(s), bump(s)

@@ -97,18 +97,11 @@ class ListedFootsteps(FootstepPlanner):
 def path_footsteps(
     settings: WalkSettings, feet: Mapping[Side, Footprint], path: np.ndarray
 ) -> list[ListedStep]:
-    """Steps of a walk along a path, heading where it goes.
+    """Steps of both feet in turn along a path, heading where it goes.
 
-    Args:
-        settings: of the walk.
-        feet: where the feet stand.
-        path: points in the world (n, 2) [m], one at least.
-
-    Returns:
-        Steps of both feet in turn, the feet side by side at the end of the path.
-
-    Raises:
-        ParameterError: the path has no points, or the hips do not turn and it bends.
+    From where the feet stand through points in the world (n, 2) [m]; they end side by
+    side. ParameterError: there are no points, or the path bends and the hips do not
+    turn.
     """
     points = np.asarray(path, dtype=float)
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):

@@ -77,15 +77,10 @@ it [m/s]."""
 
 
 class PatternPoint(NamedTuple):
-    """The walk at one time, in the world.
+    """The walk at one time [s], in the world.
 
     Attributes:
-        time: [s].
-        q: configuration, base included.
-        v: velocity, base included.
-        com: centre of mass (3,) [m].
-        com_velocity: (3,) [m/s].
-        com_acceleration: (3,) [m/s^2].
+        com: centre of mass (3,) [m], with its velocity and acceleration.
         zmp: zero-moment point on the ground (3,) [m].
         support_polygon: corners, counter-clockwise (n, 2) [m].
         next_change: until the support changes, infinite while standing [s].
@@ -126,15 +121,9 @@ class PatternPoint(NamedTuple):
 class WalkPattern:
     """Generates a walk; the same calls give the same walk.
 
-    Commands take effect at the next knot. Time only goes forwards.
-
-    Args:
-        model: a biped.
-        settings: how it walks; by default those that come with the package.
-        t_start: time of the first knot [s].
-        place: where it stands then: the middle between its feet.
-        heights: of uneven ground, on whose levels the feet are put.
-        gravity: of the place to walk in [m/s^2]; the model's unless given.
+    Commands take effect at the next knot. Time only goes forwards. The arguments are
+    those of :class:`~humans_sim.control.walking.walker.Walker`; the first knot is at
+    ``t_start`` [s].
     """
 
     def __init__(
@@ -265,13 +254,8 @@ class WalkPattern:
         """Stand on feet that are elsewhere from a time on, not yet ticked [s].
 
         With feet far apart it crouches, so that the legs reach the first step: of the
-        foot that is to be lifted, if they can, else of the other.
-
-        Returns:
-            Joint angles of that posture, sought near a guess.
-
-        Raises:
-            ControlError: the legs do not reach that far.
+        foot that is to be lifted, if they can, else of the other. Joint angles of that
+        posture are sought near a guess; ControlError: the legs do not reach.
         """
         crouch, q, lifted = self._reached(feet, lifted, guess)
         middle = self._soles.middle(feet)

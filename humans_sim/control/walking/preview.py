@@ -43,17 +43,11 @@ from humans_sim.core.quadratic_program import SOLVED, project
 
 @kernel
 def nearest_knots(inverse, pull, normals, bounds):
-    """Knots with the least cost inside their polygons.
+    """Knots (n, 2) with the least cost inside their polygons, and how that ended.
 
-    Args:
-        inverse: of the lower Cholesky factor of the Hessian of one axis (n, n).
-        pull: linear part of the cost, x and y (n, 2).
-        normals: half-planes of each knot (n, edges, 2); zero where there is none.
-        bounds: of the half-planes (n, edges); infinite where there is none.
-
-    Returns:
-        the knots (n, 2), and an answer of
-        :func:`~humans_sim.core.quadratic_program.project`.
+    By the inverse of the lower Cholesky factor of the Hessian of one axis (n, n), and
+    the linear part of the cost, x and y (n, 2); half-planes of each knot (n, edges, 2)
+    are zero, their bounds (n, edges) infinite where there is none.
     """
     n, edges = bounds.shape
     # In y = L^T x: first x of all knots, then y.
@@ -90,13 +84,7 @@ def nearest_knots(inverse, pull, normals, bounds):
 
 
 class Pendulum(NamedTuple):
-    """Linear inverted pendulum, horizontal axes.
-
-    Attributes:
-        com: centre of mass (2,) [m].
-        velocity: of it (2,) [m/s].
-        zmp: zero-moment point (2,) [m].
-    """
+    """Linear inverted pendulum: centre of mass, its velocity, ZMP (2,) [m, m/s]."""
 
     com: np.ndarray
     velocity: np.ndarray
@@ -123,10 +111,7 @@ class Pendulum(NamedTuple):
 
 
 class Preview:
-    """The quadratic program, factored once.
-
-    Factored for the period, horizon and weights of the settings, and for the omega of
-    the pendulum [rad/s].
+    """The quadratic program, factored once for an omega of the pendulum [rad/s].
 
     Attributes:
         knots: number of knots that are sought.

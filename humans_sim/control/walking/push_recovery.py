@@ -183,14 +183,9 @@ class PushRecovery:
         sensors: WalkSensors,
         commanded: np.ndarray,
     ) -> None:
-        """Take over at a time of a walk [s].
+        """Take over now, at a time of the plan of a walk [s].
 
-        Args:
-            t: now [s].
-            plan: of now.
-            seen: the body.
-            sensors: what was measured, joints included.
-            commanded: joint angles that were commanded last (njoints,) [rad].
+        Joints are measured; those commanded last are (njoints,) [rad].
         """
         feet, side = _footprints(plan), _in_the_air(plan)
         if side is None:

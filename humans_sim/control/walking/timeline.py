@@ -46,12 +46,9 @@ _MOST_TRIM = 0.5
 
 
 class StepTurn(NamedTuple):
-    """How a step is made so that the heading is held.
+    """How a step is made so that the heading is held: the velocity of its plan.
 
-    Attributes:
-        velocity: with which it is planned.
-        asked: how far the command turns the body during it [rad].
-        made: how far the step turns it by plan [rad].
+    How far the command turns the body during it, and the step by plan [rad].
     """
 
     velocity: Velocity
@@ -135,14 +132,9 @@ class WalkPhase(IntEnum):
 
 
 class Footstep(NamedTuple):
-    """A step of the plan.
+    """A step of the plan: which foot lands where, when it leaves and lands [s].
 
-    Attributes:
-        side: the foot that steps.
-        place: where it lands.
-        leaves: when it leaves the ground [s].
-        lands: when it is down [s].
-        turn: how far the body turns on both feet after it [rad].
+    The body turns on both feet after it [rad].
     """
 
     side: Side
@@ -235,10 +227,9 @@ class SupportPhase:
 
 
 class Timeline:
-    """The plan of a walk.
+    """The plan of a walk: the present phase, then those to come.
 
     Attributes:
-        phases: the present one, then those to come.
         velocity: what is followed, within the reach of the legs.
         steps: begun since the walk began.
         heading: how far it should turn, and has.

@@ -31,13 +31,10 @@ _LATE = 1e-9
 
 
 class ScheduledCommand(NamedTuple):
-    """A command to a walker, and when it is given.
+    """A command to a walker, and when it is given [s].
 
-    Attributes:
-        time: when [s].
-        velocity: to walk with; None stops.
-        steps: how many, the closing one included; None: until the next command.
-        footsteps: that are made instead, where there are some.
+    No velocity stops it. It makes steps, the closing one included, or walks until the
+    next command; footsteps are made instead, where there are some.
     """
 
     time: float

@@ -42,12 +42,9 @@ from humans_sim.models.legs import PITCH, axis_kind, chain
 
 
 class FootMotion(NamedTuple):
-    """A foot at one time.
+    """A foot at one time: its sole frame in the world, and its velocity there (6,).
 
-    Attributes:
-        pose: of the sole frame in the world.
-        velocity: linear, then angular, in the world's axes (6,).
-        yaw: heading, not wrapped [rad].
+    The velocity is linear, then angular; the yaw is not wrapped [rad].
     """
 
     pose: pin.SE3
@@ -245,13 +242,8 @@ class WalkKinematics:
     ) -> np.ndarray:
         """The configuration near a guess; joints of legs stay within their limits.
 
-        Args:
-            guess: where the search begins; its joints outside the legs are kept, but
-                for arms that swing.
-            com: centre of mass in the world (3,) [m].
-            left: pose of the left sole in the world.
-            right: pose of the right sole.
-            attitude: rotation of the base (3, 3).
+        Joints outside the legs are kept, but for arms that swing. The centre of mass
+        (3,) [m], the soles' poses and the base's rotation (3, 3) are in the world.
 
         Raises:
             ControlError: the legs do not reach that far.

@@ -70,12 +70,9 @@ def relief(
 
 @dataclass(frozen=True)
 class ColourLaw:
-    """Colours of numbers w: black at one, a colour at another, linear, clamped.
+    """Colours of numbers w [m]: black at one, a colour at another, linear, clamped.
 
-    Attributes:
-        black: w_noir [m].
-        full: w_col, where the colour is as given [m].
-        colour: red, green and blue there, 0 to 255.
+    The colour is red, green and blue, 0 to 255.
     """
 
     black: float
@@ -129,12 +126,9 @@ _SAND = (205, 170, 110)
 
 @dataclass(frozen=True)
 class Footprints:
-    """A field of heights.
+    """Heights above the ground at rest, along x and y (n, m) [m].
 
-    Attributes:
-        heights: above the ground at rest, along x and y (n, m) [m].
-        spacing: of the pins [m].
-        origin: place of the first pin in the world (3,) [m].
+    Spacing of the pins, and place of the first one in the world (3,) [m].
     """
 
     heights: np.ndarray
@@ -162,14 +156,7 @@ class Footprints:
 
 @dataclass(frozen=True)
 class GroundHistory:
-    """A field of heights in the course of a run.
-
-    Attributes:
-        times: of its pictures (k,) [s].
-        heights: above the ground at rest, to 10 um (k, n, m) [m].
-        spacing: of the pins [m].
-        origin: place of the first pin in the world (3,) [m].
-    """
+    """Footprints in the course of a run, to 10 um (k, n, m) [m], at times (k,) [s]."""
 
     times: np.ndarray
     heights: np.ndarray

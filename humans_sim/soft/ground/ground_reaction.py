@@ -77,15 +77,10 @@ functions of the system."""
 
 
 class GroundBody(NamedTuple):
-    """A body over a ground.
+    """Points of a body over a ground, and the damping of its joints (nv,) [N m s].
 
-    Attributes:
-        link: that each point belongs to (n,).
-        local: places of the points in their links (n, 3) [m].
-        radius: of the balls round them (n,) [m].
-        support: velocities that move each point (n, nv).
-        damping: of the joints (nv,) [N m s].
-        friction: of each point (n,).
+    Of each the link (n,), the place there (n, 3) [m], the radius of a ball round it
+    (n,) [m], the velocities that move it (n, nv), and its friction (n,).
     """
 
     link: np.ndarray
@@ -97,14 +92,10 @@ class GroundBody(NamedTuple):
 
 
 class SampleGround(NamedTuple):
-    """A ground under a body.
+    """A ground under a body, as plain tuples: fields of a PinGrid, height at rest [m].
 
-    Attributes:
-        grid: fields of a :class:`~humans_sim.soft.ground.press_kernels.PinGrid`.
-        height: of pins at rest [m].
-        near: height over the highest pin from which on a point may touch [m].
-        accepted: residual of a contact problem [m/s].
-        stencil: of the pins, as a plain tuple.
+    Height over the highest pin from which on a point may touch [m], residual of a
+    contact problem that is accepted [m/s], stencil of the pins.
     """
 
     grid: tuple[float, ...]

@@ -57,13 +57,9 @@ class PinGrid(NamedTuple):
 
 @kernel
 def shares(place, width, first, share):
-    """Pins along one axis that a point presses on: the first, and the share of each.
+    """Set the first pin along one axis that a point presses on, and the share of each.
 
-    Args:
-        place: of the point, in spacings from the first pin.
-        width: half that of the patch, in spacings.
-        first: is set to the number of the first pin (1,).
-        share: is set (m,).
+    The place of the point and half the width of its patch are in spacings.
     """
     first[0] = int(np.ceil(place - width - 1e-9))
     total = 0.0
@@ -95,13 +91,7 @@ def patches(grid, places):
 
 @kernel
 def first_beside(grid, shape, places):
-    """The first point that does not lie on the screen with its patch; -1 for none.
-
-    Args:
-        grid: fields of a :class:`PinGrid`, as a plain tuple.
-        shape: numbers of pins.
-        places: of the points (k, 3) [m].
-    """
+    """The first of points (k, 3) [m] beside the screen with its patch; -1 for none."""
     room = grid[3] - 1.0
     for c in range(places.shape[0]):
         a = (places[c, 0] - grid[0]) / grid[2]
@@ -129,15 +119,10 @@ def overlap(first, share, c, d):
 
 @kernel
 def feel(pins, period, first, share, depth):
-    """Depths of points below the pins half a sample ago, and how fast those rise.
+    """Add depths of points (k,) below the pins half a sample ago [m].
 
-    Args:
-        pins: deviations at the end of a sample, at its beginning, and a sample before,
-            with borders (n + 2, m + 2) [m].
-        period: of a sample [s].
-        first: of :func:`patches`.
-        share: the same.
-        depth: below pins at rest (k,) [m]; is changed.
+    Pins are deviations at the end of a sample, at its beginning, and a sample before,
+    with borders (n + 2, m + 2) [m]; first and share are of :func:`patches`.
 
     Returns:
         mean rates of the pins under each point in the sample (k,) [m/s].
@@ -159,13 +144,9 @@ def feel(pins, period, first, share, depth):
 
 @kernel
 def load_pins(after, first, share, shifts):
-    """Move the pins under points down.
+    """Move the pins (with borders) under points down by shifts (k,) [m].
 
-    Args:
-        after: deviations of the pins, with borders [m]; changed.
-        first: pins before the points (k, 2, 1).
-        share: of the pins around each point, along both axes (k, 2, n).
-        shifts: how far down (k,) [m].
+    First and share are of :func:`patches`.
 
     Returns:
         the first and the last row of pins that moved; the first is larger if none did.
@@ -187,18 +168,10 @@ def load_pins(after, first, share, shifts):
 
 @kernel
 def depths(pins, grid, shape, places, heights, share_of_sample):
-    """Of points below the ground between two samples (k,) [m].
+    """Of points (k, 3) below the ground between two samples (k,) [m].
 
-    Points beside the screen are below pins at rest.
-
-    Args:
-        pins: deviations after the sample, at its beginning, and a sample before, with
-            borders [m].
-        grid: fields of a :class:`PinGrid`, as a plain tuple.
-        shape: numbers of pins.
-        places: of the points (k, 3) [m].
-        heights: over pins at rest (k,) [m].
-        share_of_sample: that has passed, 0 to 1.
+    Points beside the screen are below pins at rest, over which they have heights (k,)
+    [m]. Pins are as of :func:`feel`; a share of the sample has passed.
     """
     after, now, before = pins
     deep = -heights
@@ -313,16 +286,10 @@ def momentum(mass, v, force, period):
 
 @kernel
 def _by_velocity(law, equations, at, accepted):
-    """Newton's method on the velocity at the end.
+    """Newton's method on the velocity at the end: impulses (k, 3), residual [m/s].
 
-    Args:
-        law: as for :func:`_missing`.
-        equations: the same.
-        at: velocity (nv,) and normal impulses (k,) to start from; changed.
-        accepted: residual [m/s].
-
-    Returns:
-        impulses (k, 3); residual [m/s].
+    From a velocity (nv,) and normal impulses (k,), which are changed; law and equations
+    are those of :func:`_missing`.
     """
     mass, load, _, rows = equations
     v, normal = at

@@ -146,11 +146,8 @@ class ViscoSpring:
 class Stop:
     """Elastic, viscous or visco-elastic stop, (1.13), (1.15): acts below a distance.
 
-    Attributes:
-        reach: distance below which it acts [m].
-        stiffness: [N/m].
-        viscosity: [N s/m]; a viscous stop pulls where masses part fast.
-        unilateral: never pulls; the thesis' law has no such clamp.
+    With a reach [m], a stiffness [N/m] and a viscosity [N s/m]: it pulls where masses
+    part fast, unless unilateral; the thesis' law has no such clamp.
     """
 
     reach: float
@@ -168,13 +165,9 @@ class Stop:
 
 @dataclass(frozen=True)
 class HollowStop:
-    """Hollow stop, (1.14): a slack cable or ligament, taut above a distance.
+    """Hollow stop, (1.14): a slack cable or ligament, taut above a distance [m].
 
-    Attributes:
-        reach: distance above which it pulls [m].
-        stiffness: [N/m].
-        viscosity: [N s/m].
-        unilateral: never pushes; matters with a viscosity alone.
+    With a stiffness [N/m] and a viscosity [N s/m]; unilateral: it never pushes.
     """
 
     reach: float

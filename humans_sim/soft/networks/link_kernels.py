@@ -109,15 +109,10 @@ def add_springs(table, x, last, force):
 
 @kernel(inline="always")
 def state_force(row, sign, rest, yielded, d, rate):
-    """Force of a state, with rest length and distance yielded where it yields.
+    """Force of a state, with rest length and distance yielded where it yields [m].
 
-    Args:
-        row: numbers of the state (6,).
-        sign: of forces that it may have; 0 for both.
-        rest: length now [m].
-        yielded: distance so far [m].
-        d: distance [m].
-        rate: distance gained in this sample [m].
+    Of numbers of the state (6,), signs that it may have (0: both), the distance, and
+    what it gained in this sample [m].
     """
     k = row[0]
     elastic = -k * (d - rest)
@@ -211,13 +206,9 @@ def add_conditional(table, x, memory, force):
 
 @kernel(error_model="numpy")
 def add_pairs(pairs, states, first, motion):
-    """Add the forces of pairs whose state follows from the distance alone.
+    """Add the forces of pairs of masses (p, 2) whose state follows from the distance.
 
-    Args:
-        pairs: of masses (p, 2).
-        states: table of the law.
-        first: state from which transitions are tried.
-        motion: its force is added to.
+    Transitions are tried from the first state of the law's table.
     """
     x, before, force = motion
     numbers, kinds = states.numbers, states.kinds

@@ -68,15 +68,12 @@ class Link:
 
 
 class Network:
-    """Masses and links, built piece by piece.
+    """Masses and links, built piece by piece, in their order.
 
     Attributes:
-        names: of the masses, in their order.
         masses: 0 for those that are held or driven [kg].
-        positions: at the beginning [m].
-        velocities: at the beginning [m/s].
+        positions: at the beginning [m]; velocities likewise [m/s].
         driven: indices of the masses whose motion is given.
-        links: in their order.
         crowds: groups of masses with a law between all pairs.
     """
 

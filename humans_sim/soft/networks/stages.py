@@ -187,11 +187,8 @@ _LIGHT = 299_792_458.0
 class Scale:
     """The scale of some independent signals of one kind.
 
-    Attributes:
-        count: of the signals.
-        time: lowest and highest frequency [Hz].
-        space: lowest and highest frequency; both 1 for a signal of one point [1/m].
-        values: least and largest difference.
+    Lowest and highest frequency in time [Hz] and space [1/m], both 1 for a signal of
+    one point; least and largest difference of values.
     """
 
     count: int
@@ -260,10 +257,8 @@ def gain_of_parting(signals: Sequence[Scale]) -> float:
 class Prototypes:
     """Signals as functions of a few, and what is left of them (section 2.4.2.1).
 
-    Attributes:
-        followed: the part of the signals that the prototypes give (samples, signals).
-        deviations: the rest.
-        energy: share of the signals' energy in the deviations.
+    The part that the prototypes give, the deviations (samples, signals), and the share
+    of the energy in these.
     """
 
     followed: np.ndarray

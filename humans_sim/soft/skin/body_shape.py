@@ -197,13 +197,9 @@ class Part:
 
 @dataclass(frozen=True)
 class BodyShape:
-    """The implicit surface of a subject.
+    """The implicit surface of a subject in a pose: its parts, and their sizes.
 
-    Attributes:
-        parts: what it is made of.
-        sweeps: their sizes.
-        pose: configuration in which it is made.
-        colours: red, green, blue of the materials.
+    The colours are red, green, blue of the materials.
     """
 
     parts: tuple[Part, ...]
