@@ -249,16 +249,9 @@ class LegFit:
             + d * np.sin(2 * around)
         )
 
-    def _residuals(
-        self,
-        free: np.ndarray,
-        phase: np.ndarray,
-        hip: np.ndarray,
-        side: np.ndarray,
-        lift: np.ndarray,
-    ) -> np.ndarray:
+    def _residuals(self, free: np.ndarray, *given: np.ndarray) -> np.ndarray:
         """Errors of the angles, what is out of reach, feet too low."""
-        legs, times = self._legs, self._times
+        legs, times, (phase, hip, side, lift) = self._legs, self._times, given
         path = self.path(free, phase, hip, side, lift)
         error = (path.angles - self._normal) * np.array([[0.3], [1.0], [0.15]])
         error[2] *= np.where(phase > times.toe_off, 2.0, 1.0)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from scipy.interpolate import BPoly
@@ -150,16 +150,12 @@ class TrajectoryRules:
             raise JointTrajectoryError(f"{len(points)} points: at most {MOST_POINTS}")
         before = -math.inf
         for number, point in enumerate(points):
+            start_of, now = f"point {number}: time_from_start", f"{point.time:g} s"
             if not (math.isfinite(point.time) and point.time >= 0.0):
-                raise JointTrajectoryError(
-                    f"point {number}: time_from_start must be 0 or more, not "
-                    f"{point.time:g} s"
-                )
+                raise JointTrajectoryError(f"{start_of} must be 0 or more, not {now}")
             if point.time <= before:
-                raise JointTrajectoryError(
-                    f"point {number}: time_from_start must grow, but is "
-                    f"{point.time:g} s after {before:g} s"
-                )
+                after = f"{now} after {before:g} s"
+                raise JointTrajectoryError(f"{start_of} must grow, but is {after}")
             before = point.time
         if start is not None and start + before < 0.0:
             raise JointTrajectoryError(
@@ -170,41 +166,32 @@ class TrajectoryRules:
     def _check_point(
         self, names: Sequence[str], number: int, point: Waypoint, last: bool
     ) -> None:
+        def refuse(reason: str) -> NoReturn:
+            raise JointTrajectoryError(f"point {number}: {reason}")
+
         if len(point.effort):
-            raise JointTrajectoryError(
-                f"point {number}: the servos take positions, no effort"
-            )
+            refuse("the servos take positions, no effort")
         for what in ("positions", "velocities", "accelerations"):
             values = getattr(point, what)
             if len(values) != len(names) and (len(values) or what == "positions"):
-                raise JointTrajectoryError(
-                    f"point {number}: {len(values)} {what} for {len(names)} joints"
-                )
+                refuse(f"{len(values)} {what} for {len(names)} joints")
             for name, value in zip(names, values, strict=False):
                 if not math.isfinite(value):
-                    raise JointTrajectoryError(
-                        f"point {number}: {what} of {name}: {value}"
-                    )
+                    refuse(f"{what} of {name}: {value}")
         if len(point.accelerations) and not len(point.velocities):
-            raise JointTrajectoryError(
-                f"point {number}: accelerations without velocities"
-            )
+            refuse("accelerations without velocities")
         for name, value in zip(names, point.positions, strict=True):
             lower, upper, _ = self.limits[name]
             if not _within(value, lower, upper):
-                raise JointTrajectoryError(
-                    f"point {number}: {name} must be {lower:.4g} to {upper:.4g} rad, "
-                    f"not {value:.4g}"
-                )
+                allowed = f"{lower:.4g} to {upper:.4g} rad"
+                refuse(f"{name} must be {allowed}, not {value:.4g}")
         for name, value in zip(names, point.velocities, strict=False):
             most = self.limits[name].speed
             if not _within(value, -most, most):
                 raise _too_fast(f"point {number}", name, abs(value), most)
             if last and not self.moving_end and abs(value) > _REST:
-                raise JointTrajectoryError(
-                    f"point {number}: {name} must be at rest at the end, not at "
-                    f"{value:.4g} rad/s"
-                )
+                speed = f"{value:.4g} rad/s"
+                refuse(f"{name} must be at rest at the end, not at {speed}")
 
 
 class JointTrajectory:

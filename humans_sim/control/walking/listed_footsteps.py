@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -169,6 +169,10 @@ def _check(
     settings: WalkSettings, number: int, step: ListedStep, support: Footprint
 ) -> None:
     """Refuse a step that the legs do not reach from the other foot."""
+
+    def refuse(reason: str) -> NoReturn:
+        raise ParameterError(f"footstep {number}: {reason}")
+
     ahead, left = support.seen(step.place.x, step.place.y)
     aside = step.side * left
     turn = step.side * (step.place.yaw - support.yaw)
@@ -180,25 +184,16 @@ def _check(
         ("aside", aside - settings.stance_width, settings.max_sideways),
     ):
         if value > _LONGER * most + _PLACE_ROUNDING:
-            raise ParameterError(
-                f"footstep {number}: {value:.3f} m {word}, beyond {most:.3f} m"
-            )
+            refuse(f"{value:.3f} m {word}, beyond {most:.3f} m")
     if abs(rise) > _LONGER * settings.foot_lift + _PLACE_ROUNDING:
-        raise ParameterError(
-            f"footstep {number}: {rise:+.3f} m in height, beyond "
-            f"{settings.foot_lift:.3f} m"
-        )
-    if aside < _NEAREST * settings.stance_width:
-        raise ParameterError(
-            f"footstep {number}: {aside:.3f} m beside the other foot, nearer than "
-            f"{_NEAREST * settings.stance_width:.3f} m"
-        )
+        refuse(f"{rise:+.3f} m in height, beyond {settings.foot_lift:.3f} m")
+    least = _NEAREST * settings.stance_width
+    if aside < least:
+        refuse(f"{aside:.3f} m beside the other foot, nearer than {least:.3f} m")
     limit = 0.0 if settings.turns == SLIP else settings.max_turn
     if abs(turn) > _LONGER * limit + _PLACE_ROUNDING:
-        raise ParameterError(
-            f"footstep {number}: turned by {math.degrees(turn):.1f} degrees, beyond "
-            f"{math.degrees(limit):.1f}"
-        )
+        degrees, most = math.degrees(turn), math.degrees(limit)
+        refuse(f"turned by {degrees:.1f} degrees, beyond {most:.1f}")
 
 
 Heights = Callable[[np.ndarray], np.ndarray]

@@ -158,7 +158,7 @@ class WalkPattern:
         if self._treads is not None:
             feet = {side: self._standing(side, foot) for side, foot in feet.items()}
         self._timeline = Timeline(settings, self._soles, feet, t_start, self._treads)
-        self._preview = Preview(settings, self.omega, self._soles.edges)
+        self._preview = Preview(settings, self.omega)
         middle = self._soles.middle(feet)
         self._state = Pendulum(middle, np.zeros(2), middle)
         self._rate = np.zeros(2)

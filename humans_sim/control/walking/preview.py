@@ -119,7 +119,7 @@ class Preview:
         missing: e of the last solution, what lacks for a bounded motion (2,) [m].
     """
 
-    def __init__(self, settings: WalkSettings, omega: float, edges: int) -> None:
+    def __init__(self, settings: WalkSettings, omega: float) -> None:
         self.knots = n = settings.horizon_knots
         self.tail = n
         self.missing = np.zeros(2)

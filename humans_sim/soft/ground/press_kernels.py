@@ -349,7 +349,7 @@ def _missing(law, equations, v, normal, results):
     Returns:
         energy of what is missing [J]; largest speed of it [m/s].
     """
-    matrix, moved, friction, shear = law
+    matrix, _, friction, _ = law
     mass, load, factored, rows = equations
     speeds, impulses, lacking = results
     count, nv = rows.shape[0], v.shape[0]
@@ -362,14 +362,10 @@ def _missing(law, equations, v, normal, results):
     energy, worst = 0.0, 0.0
     for c in range(count):
         impulses[c, 0] = max(normal[c], 0.0)
-        t0 = -(moved[c, 1] + speeds[c, 1]) / shear
-        t1 = -(moved[c, 2] + speeds[c, 2]) / shear
+        slack, t0, t1 = _sticking(law, c, speeds, normal)
         length, bound = np.hypot(t0, t1), friction[c] * impulses[c, 0]
         scale = bound / length if length > bound else 1.0
         impulses[c, 1], impulses[c, 2] = scale * t0, scale * t1
-        slack = moved[c, 0] + speeds[c, 0]
-        for d in range(count):
-            slack += matrix[c, d] * max(normal[d], 0.0)
         error = min(slack, matrix[c, c] * impulses[c, 0])
         energy += error * error / matrix[c, c]
         worst = max(worst, abs(error))
@@ -390,21 +386,24 @@ def _missing(law, equations, v, normal, results):
 
 
 @kernel
-def _states(law, speeds, normal, acts, tangent):
-    """Which contacts stick, slide or do not act, and tangents they would stick by.
+def _sticking(law, c, speeds, normal):
+    """Slack of a contact with all normal impulses, and tangents it would stick by."""
+    matrix, moved, _, shear = law
+    slack = moved[c, 0] + speeds[c, 0]
+    for d in range(normal.shape[0]):
+        slack += matrix[c, d] * max(normal[d], 0.0)
+    first = -(moved[c, 1] + speeds[c, 1]) / shear
+    return slack, first, -(moved[c, 2] + speeds[c, 2]) / shear
 
-    Returns:
-        whether others act than before.
-    """
-    matrix, moved, friction, shear = law
+
+@kernel
+def _states(law, speeds, normal, acts, tangent):
+    """Which contacts stick, slide or do not act; whether others act than before."""
+    matrix, _, friction, _ = law
     count = normal.shape[0]
     changed = False
     for c in range(count):
-        slack = moved[c, 0] + speeds[c, 0]
-        for d in range(count):
-            slack += matrix[c, d] * max(normal[d], 0.0)
-        t0 = -(moved[c, 1] + speeds[c, 1]) / shear
-        t1 = -(moved[c, 2] + speeds[c, 2]) / shear
+        slack, t0, t1 = _sticking(law, c, speeds, normal)
         tangent[c, 0], tangent[c, 1] = t0, t1
         state = OPEN
         if max(normal[c], 0.0) - slack / matrix[c, c] > 0.0:

@@ -84,27 +84,33 @@ class Motion(NamedTuple):
     force: np.ndarray
 
 
+@kernel(inline="always")
+def _line(x, i, j):
+    """From one mass to another, and how far that is."""
+    a, b, c = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+    return (a, b, c), np.sqrt(a * a + b * b + c * c)
+
+
+@kernel(inline="always")
+def _act(force, i, j, line, push, back):
+    """Push the mass at the end of a line along it, and the one at its start back."""
+    for k in range(3):
+        force[j, k] += push * line[k]
+        force[i, k] -= back * line[k]
+
+
 @kernel(error_model="numpy")
 def add_springs(table, x, last, force):
     """Add the forces of plain links; their distances are kept in ``last``."""
     ends, numbers, reaction = table.ends, table.numbers, table.reaction
     for link in range(ends.shape[0]):
         i, j = np.uint64(ends[link, 0]), np.uint64(ends[link, 1])
-        a = x[j, 0] - x[i, 0]
-        b = x[j, 1] - x[i, 1]
-        c = x[j, 2] - x[i, 2]
-        d = np.sqrt(a * a + b * b + c * c)
+        line, d = _line(x, i, j)
         pull = numbers[link, 0] * (d - numbers[link, 2])
         pull += numbers[link, 1] * (d - last[link])
         last[link] = d
         pull = -pull / d if d > 0.0 else 0.0
-        back = pull * reaction[link]
-        force[j, 0] += pull * a
-        force[j, 1] += pull * b
-        force[j, 2] += pull * c
-        force[i, 0] -= back * a
-        force[i, 1] -= back * b
-        force[i, 2] -= back * c
+        _act(force, i, j, line, pull, pull * reaction[link])
 
 
 @kernel(inline="always")
@@ -179,10 +185,7 @@ def add_conditional(table, x, memory, force):
     distances, memory_state, memory_rest = memory.distances, memory.state, memory.rest
     for link in range(ends.shape[0]):
         i, j = ends[link, 0], ends[link, 1]
-        a = x[j, 0] - x[i, 0]
-        b = x[j, 1] - x[i, 1]
-        c = x[j, 2] - x[i, 2]
-        d = np.sqrt(a * a + b * b + c * c)
+        line, d = _line(x, i, j)
         rate = d - distances[link]
         distances[link] = d
         state, rest = memory_state[link], memory_rest[link, 0]
@@ -195,13 +198,7 @@ def add_conditional(table, x, memory, force):
         )
         memory_rest[link, 0], memory_rest[link, 1] = rest, yielded
         push = push / d if d > 0.0 else 0.0
-        back = push * reaction[link]
-        force[j, 0] += push * a
-        force[j, 1] += push * b
-        force[j, 2] += push * c
-        force[i, 0] -= back * a
-        force[i, 1] -= back * b
-        force[i, 2] -= back * c
+        _act(force, i, j, line, push, push * reaction[link])
 
 
 @kernel(error_model="numpy")
@@ -214,23 +211,12 @@ def add_pairs(pairs, states, first, motion):
     numbers, kinds = states.numbers, states.kinds
     for row in range(pairs.shape[0]):
         i, j = pairs[row, 0], pairs[row, 1]
-        a = x[j, 0] - x[i, 0]
-        b = x[j, 1] - x[i, 1]
-        c = x[j, 2] - x[i, 2]
-        d = np.sqrt(a * a + b * b + c * c)
-        old_a = before[j, 0] - before[i, 0]
-        old_b = before[j, 1] - before[i, 1]
-        old_c = before[j, 2] - before[i, 2]
-        rate = d - np.sqrt(old_a * old_a + old_b * old_b + old_c * old_c)
+        line, d = _line(x, i, j)
+        rate = d - _line(before, i, j)[1]
         state, rest, _ = next_state(states, first, numbers[first, 2], d, rate)
         push, _, _ = state_force(numbers[state], kinds[state, 1], rest, 0.0, d, rate)
         push = push / d if d > 0.0 else 0.0
-        force[j, 0] += push * a
-        force[j, 1] += push * b
-        force[j, 2] += push * c
-        force[i, 0] -= push * a
-        force[i, 1] -= push * b
-        force[i, 2] -= push * c
+        _act(force, i, j, line, push, push)
 
 
 @kernel
