@@ -116,7 +116,13 @@ class PairList:
     def contacts(self, poses: Poses) -> Contacts:
         """The contacts of :meth:`ContactDetector.detect`, in the same order."""
         if self._poses is None or not self._travel(poses) < self._margin:
-            self._renew(poses)
+            near = self._near = self._detector.detect(poses, margin=self._margin)
+            sides = ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
+            self._bodies = np.stack([near.body_i, near.body_j], axis=1)
+            self._centres = np.stack([self._balls.centres(*s) for s in sides], axis=1)
+            self._radii = np.stack([self._balls.radii(*s) for s in sides], axis=1)
+            self._poses = Poses(poses.rotations.copy(), poses.positions.copy())
+            self.searches += 1
         turns = np.ascontiguousarray(poses.rotations, dtype=float)
         shifts = np.ascontiguousarray(poses.positions, dtype=float)
         hits, depth, normal, point = meet_in_list(
@@ -138,12 +144,3 @@ class PairList:
         moved = np.linalg.norm(middle, axis=1) + size * self._extents
         pairs = self._detector.pairs
         return float(moved[pairs].sum(axis=1).max(initial=0.0))
-
-    def _renew(self, poses: Poses) -> None:
-        near = self._near = self._detector.detect(poses, margin=self._margin)
-        sides = ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
-        self._bodies = np.stack([near.body_i, near.body_j], axis=1)
-        self._centres = np.stack([self._balls.centres(*side) for side in sides], axis=1)
-        self._radii = np.stack([self._balls.radii(*side) for side in sides], axis=1)
-        self._poses = Poses(poses.rotations.copy(), poses.positions.copy())
-        self.searches += 1
