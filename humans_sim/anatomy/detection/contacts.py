@@ -332,6 +332,12 @@ class Contacts:
         """Some of them, by a mask or by their numbers."""
         return Contacts(*(getattr(self, one.name)[which] for one in fields(self)))
 
+    def joined(self, other: Contacts) -> Contacts:
+        """These and others."""
+        names = [one.name for one in fields(self)]
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        return Contacts(*map(np.concatenate, pairs))
+
 
 @dataclass(frozen=True)
 class Poses:

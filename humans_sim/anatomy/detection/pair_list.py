@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -128,11 +129,11 @@ class PairList:
         hits, depth, normal, point = meet_in_list(
             self._bodies, self._centres, self._radii, turns, shifts
         )
-        near = self._near
-        reach = self._radii[hits].sum(axis=1)
-        pairs = (near.body_i, near.ball_i, near.body_j, near.ball_j)
-        chosen = (part[hits] for part in pairs)
-        return Contacts(*chosen, depth, normal, point, 1 - depth / reach)
+        relative = 1 - depth / self._radii[hits].sum(axis=1)
+        found = self._near.chosen(hits)
+        return replace(
+            found, depth=depth, normal=normal, point=point, relative=relative
+        )
 
     def _travel(self, poses: Poses) -> float:
         """Bound of how much nearer balls of two bones have come [m]."""

@@ -414,9 +414,8 @@ class NearPairs:
         """With pairs found later that overlap, as they were at the beginning."""
         new = ~np.isin(self._balls.keys(found), self.keys) & (found.depth > 0)
         more = self._at_start(found.chosen(new))
-        both = (self.contacts, more)
-        parts = [np.concatenate([getattr(c, name) for c in both]) for name in _FIELDS]
-        return NearPairs(Contacts(*parts), self._balls, self._start, self.columns)
+        joined = self.contacts.joined(more)
+        return NearPairs(joined, self._balls, self._start, self.columns)
 
     def _at_start(self, c: Contacts) -> Contacts:
         """The same pairs of balls with gaps, normals and points of the beginning."""
@@ -512,9 +511,3 @@ class NearPairs:
         first = np.cross(n, np.eye(3)[np.abs(n).argmin(axis=1)])
         first /= np.linalg.norm(first, axis=1)[:, None]
         return np.stack([n, first, np.cross(n, first)], axis=1)
-
-
-_FIELDS = (
-    *("body_i", "ball_i", "body_j", "ball_j"),
-    *("depth", "normal", "point", "relative"),
-)

@@ -311,7 +311,9 @@ class _PartMaker:
         if "at" in fields:
             origin = placed.point(fields["at"].vector(3))
         along = placed.direction(fields["axis"].vector(3))
-        ahead = fields["front"].vector(3) if "front" in fields else [1.0, 0.0, 0.0]
+        ahead = np.array([1.0, 0.0, 0.0])
+        if "front" in fields:
+            ahead = fields["front"].vector(3)
         front = placed.direction(ahead)
         front -= (front @ along) * along
         front /= np.linalg.norm(front)
