@@ -82,17 +82,11 @@ class BallTable:
 class PairList:
     """Contacts of bones that move little from one call to the next.
 
-    Args:
-        models: of the bones, each in its own frame.
-        roles: ``free``, ``driven`` or ``fixed`` of each; all free unless given.
-        exclusions: pairs of numbers of bones that never meet.
-        margin: gap up to which pairs are kept [m].
+    Arguments are those of :class:`ContactDetector`, and a gap up to which pairs are
+    kept [m].
 
     Attributes:
         searches: how often the list was renewed.
-
-    Raises:
-        AnatomyError: the margin is not positive, or numbers do not fit.
     """
 
     def __init__(

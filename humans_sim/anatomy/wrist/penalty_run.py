@@ -197,14 +197,11 @@ def move_by_penalty(
 ) -> WristRun:
     """Move a wrist by its driven bones, by the thesis' method.
 
-    Args:
-        wrist: its bones; its ligaments act where it has any (:meth:`Wrist.bare`).
-        motion: of the hand; adduction by 30 degrees unless given.
-        law: of contact; stiff enough for the thesis' thresholds unless given.
-        tolerance: epsilon of Cash and Karp's steps, in the units of this module.
-        sampling: time between samples, taken at the next end of a step [s].
-        most_steps: after which the motion is given up.
-        progress: called with the samples taken and their number.
+    Ligaments act where it has any (:meth:`Wrist.bare`). The law of contact is stiff
+    enough for the thesis' thresholds unless given; the tolerance is epsilon of Cash and
+    Karp's steps, in the units of this module. Samples are taken at the next end of a
+    step [s]; after the most steps the motion is given up. Progress is called with the
+    samples taken and their number.
 
     Returns:
         the run; its steps are those that the error chose, without the last.
@@ -363,19 +360,13 @@ def move_quasistatic(
 ) -> WristRun:
     """Move a wrist by its driven bones, at rest in each place of the hand.
 
-    Args:
-        wrist: its bones and ligaments.
-        motion: of the hand; adduction by 30 degrees unless given. Only its kind and
-            its angles count: times are those of its ramp.
-        stiffness: K of each pair of balls [N/m].
-        samples: places of the hand, the first at rest, at equal angles.
-        progress: called with the places reached and their number.
+    Of the motion only its kind and its angles count: times are those of its ramp. K of
+    each pair of balls is a stiffness [N/m]; samples are places of the hand, the first
+    at rest, at equal angles. Progress is called with the places reached and their
+    number.
 
     Returns:
         the run; ``unsettled`` counts the places where forces are left.
-
-    Raises:
-        AnatomyError: a number makes no sense.
     """
     motion = HandMotion() if motion is None else motion
     if samples < 2:

@@ -194,16 +194,21 @@ class CentreOfMass(Task):
         return np.array(data.acom[0])
 
 
+def joint_places(model: Model, names: Sequence[str]) -> np.ndarray:
+    """Places of joints in ``model.joint_names``; ParameterError: it has one not."""
+    for name in names:
+        if name not in model.joint_names:
+            raise ParameterError(f"{model.name} has no joint called '{name}'")
+    return np.array([model.joint_names.index(name) for name in names], dtype=int)
+
+
 class JointTask(Task):
     """Angles of some joints, by default of all in the model's order (m) [rad]."""
 
     def __init__(self, model: Model, joints: Sequence[str] | None = None) -> None:
         chosen = model.joint_names if joints is None else tuple(joints)
-        for name in chosen:
-            if name not in model.joint_names:
-                raise ParameterError(f"{model.name} has no joint called '{name}'")
         super().__init__(model, chosen)
-        places = np.array([model.joint_names.index(name) for name in chosen], dtype=int)
+        places = joint_places(model, chosen)
         self._q = 7 + places
         self._constant = np.zeros((self.size, model.nv))
         self._constant[np.arange(self.size), 6 + places] = 1.0

@@ -439,18 +439,12 @@ SIGNALS = (
 
 
 class GuardedWholeBody:
-    """Torques of whole-body control, or the last ones, damped.
-
-    Args:
-        body: whole-body control.
-        period: time between two calls [s].
+    """Torques of whole-body control once a period [s], or the last ones, damped.
 
     Attributes:
-        calls: number of calls.
-        failures: calls without an answer.
+        calls: number of calls; ``failures`` had no answer, ``beyond`` left ranges.
         first_failure: when the first one was, None where all were answered [s].
         reason: of the last failure; empty where there was none.
-        beyond: calls whose answer left the ranges of joints.
         at_limit: joints at a limit at the last call.
     """
 

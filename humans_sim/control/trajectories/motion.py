@@ -44,6 +44,7 @@ from humans_sim.control.task.task_functions import (
     JointTask,
     Stacked,
     Task,
+    joint_places,
 )
 from humans_sim.control.task.whole_body import (
     Bounds,
@@ -76,10 +77,7 @@ def reach(
     The base and the other joints stay. ControlError: the target is out of reach.
     """
     model = task.model
-    unknown = sorted(set(joints) - set(model.joint_names))
-    if unknown:
-        raise ParameterError(f"{model.name} has no joint called '{unknown[0]}'")
-    places = np.array([model.joint_names.index(name) for name in joints], dtype=int)
+    places = joint_places(model, joints)
     low, high = model.lower_limits[places], model.upper_limits[places]
     bent = np.array(q, dtype=float)
     bent[7 + places] = np.where(np.isfinite(low + high), 0.5 * (low + high), 0.0)
@@ -146,15 +144,11 @@ class Curve:
 
 
 class Motion:
-    """A motion of a model on feet that stay.
+    """A motion of a model on feet that stay, until an end [s].
 
-    Args:
-        model: the model.
-        curves: by the names of :data:`BASE` and of joints; others stay at zero.
-        feet: frames that stay where ``start`` has them; the legs find their way there.
-        start: configuration that says where the feet are, and from which the postures
-            are searched.
-        end: time at the end [s].
+    Curves have the names of :data:`BASE` and of joints; others stay at zero. Feet are
+    frames that stay where ``start`` has them, from which the postures are searched; the
+    legs find their way there.
     """
 
     def __init__(
@@ -247,7 +241,7 @@ class Path:
         self, model: Model, postures: np.ndarray, joints: Sequence[str]
     ) -> None:
         self.model = model
-        self._places = 7 + np.array([model.joint_names.index(name) for name in joints])
+        self._places = 7 + joint_places(model, joints)
         angles = postures[:, self._places].mean(axis=1)
         sense = np.sign(angles[-1] - angles[0])
         chosen = [0]
@@ -433,12 +427,9 @@ class PostureLaw:
     ) -> None:
         if not (math.isfinite(frequency) and frequency > 0):
             raise ParameterError(f"frequency must be above zero, not {frequency}")
-        for name in curves:
-            if name not in model.joint_names:
-                raise ParameterError(f"{model.name} has no joint called '{name}'")
         self._model, self._frequency = model, frequency
-        places = {name: model.joint_names.index(name) for name in curves}
-        self._curves = [(places[name], curve) for name, curve in curves.items()]
+        places = joint_places(model, tuple(curves))
+        self._curves = list(zip(places, curves.values(), strict=True))
 
     def posture(self, t: float) -> np.ndarray:
         """Joint angles that are aimed at (njoints,) [rad]."""

@@ -43,14 +43,8 @@ class WholeBodyWalk(Controller):
     the foot in the air and the posture are weighted tasks. Where they have no answer,
     the last one holds, damped, and is counted.
 
-    Args:
-        body: whole-body control of the model in its scene.
-        pattern: the walk; the controller ticks it.
-        velocity: forwards, to the left [m/s], turning [rad/s].
-        start: when the walk begins [s].
-        stop: when it is commanded to stop [s].
-        period: time between two calls [s].
-        footsteps: that are made instead of a walk with the velocity, if any.
+    It walks with a velocity, forwards, to the left [m/s], turning [rad/s], or makes
+    footsteps, from its start to its stop [s]; it is called once a period [s].
 
     Attributes:
         point: of the pattern, at the last call.

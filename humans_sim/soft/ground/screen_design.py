@@ -116,13 +116,10 @@ def design(
     mass: float = 0.01,
     period: float = 1e-3,
 ) -> ScreenLaw:
-    """The law whose modal segment has given ends.
+    """The law whose modal segment has given ends, for 1 to 3 dimensions.
 
-    Args:
-        prototype: of :data:`PROTOTYPES`, or the ends (K, Z) of the segment.
-        dimensions: of the screen, 1 to 3.
-        mass: of a pin [kg].
-        period: of a sample [s].
+    Of a prototype (:data:`PROTOTYPES`), or of ends (K, Z) of the segment; the mass is
+    that of a pin [kg], the period that of a sample [s].
 
     Raises:
         SoftError: there is no such prototype.

@@ -155,18 +155,15 @@ def classify(
     sources: tuple[np.ndarray | float, np.ndarray | float] = (1.0, 0.0),
     tolerance: float = 0.02,
 ) -> Influence:
-    """Look at a coupling over a band of frequencies.
+    """Look at a coupling over a band of frequencies (n,) [rad/s].
 
     Args:
         first: Y_A at the frequencies (n,) [N s/m].
         second: Y_B (n,) [N s/m].
-        omega: the frequencies (n,) [rad/s].
+        omega: the frequencies.
         sources: F_eqA and F_eqB, forces that the models have of their own; a passive
             model has 0.
         tolerance: ratio of energies that counts as nothing.
-
-    Raises:
-        SoftError: frequencies that are none.
     """
     omega = np.asarray(omega, dtype=float)
     if not (omega > 0.0).all() or len(omega) != len(first) or len(omega) != len(second):

@@ -292,18 +292,12 @@ def run_network(
     driven: Callable[[float], np.ndarray] | None = None,
     curves: Sequence[tuple[list[int], bool]] = (),
 ) -> Run:
-    """Simulate a network.
+    """Simulate a network from its beginning to an end [s].
 
     The energy of the run is that of the network less the work of what drives it, so it
-    never grows.
-
-    Args:
-        simulation: at its beginning.
-        end: time at the end [s].
-        sampling_period: of the run, rounded to samples of the network [s].
-        name: of what is simulated.
-        driven: where driven masses are at a time (d, 3) [m]; still where None.
-        curves: masses of splines to draw, and whether they are closed.
+    never grows. Driven masses are at places of a time (d, 3) [m], or still; curves are
+    masses of splines to draw, and whether they are closed. The sampling period is
+    rounded to samples of the network [s].
 
     Raises:
         UnstableStepError: the period is too long for the network.

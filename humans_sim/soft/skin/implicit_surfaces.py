@@ -267,16 +267,10 @@ def net_of(
 def mesh_of(
     surface: Field, level: float, bounds: np.ndarray, spacing: float
 ) -> trimesh.Trimesh:
-    """The closed mesh where a field has a value; outside it the field is lower.
+    """The closed mesh where a field has a level; outside it the field is lower.
 
-    Args:
-        surface: the field.
-        level: its value on the surface.
-        bounds: lower and upper corner of a box around it (2, 3) [m].
-        spacing: of the grid [m].
-
-    Raises:
-        SoftError: the surface leaves the box, or is not in it.
+    On a grid of a spacing between the corners of a box around it (2, 3) [m];
+    SoftError: the surface leaves the box, or is not in it.
     """
     low, high = np.asarray(bounds, dtype=float)
     if not (spacing > 0.0 and (high > low).all()):
