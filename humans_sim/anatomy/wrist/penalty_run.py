@@ -265,8 +265,8 @@ _SHIFT_UNIT, _TURN_ARM = 1e-3, 1e-2
 """Units of the unknowns: of shifts, and of rotations times it [m]."""
 _REST = 1e-3
 """Force, or torque over 1 cm, that is still called rest [N]."""
-_ROUNDS = 20
-"""Of descents from one hand's place, each with rotations from the last."""
+_ROUNDS, _EVALUATIONS = 20, 4000
+"""Of descents from one hand's place, each with rotations from the last, and in all."""
 
 
 @dataclass(frozen=True)
@@ -318,13 +318,10 @@ class WristPotential(_WristForces):
         slopes[:, 3:] = -_SHIFT_UNIT / _TURN_ARM * _pulled_back(theta, torque[f])
         return stored, slopes.ravel()
 
-    def rest(self, start: Moving, most: int = 4000) -> Rest:
-        """The nearest minimum, by quasi-Newton descents (L-BFGS).
-
-        Others than free bones stay; evaluations are limited.
-        """
+    def rest(self, start: Moving) -> Rest:
+        """The nearest minimum, by quasi-Newton descents (L-BFGS) of the free bones."""
         first, _ = self.value(start, np.zeros(self.size))
-        potentials, left = [first], most
+        potentials, left = [first], _EVALUATIONS
         for _ in range(_ROUNDS):
             minimum = minimize(
                 lambda u, begin=start: self.value(begin, u),
@@ -344,11 +341,10 @@ class WristPotential(_WristForces):
             )
             start, left = self.moved(start, minimum.x), left - minimum.nfev
             force, torque = (part[self._free] for part in self.forces(start)[:2])
-            left_over = max(np.abs(force).max(), np.abs(torque).max() / _TURN_ARM)
-            unbalanced = float(left_over)
-            if unbalanced < _REST or left <= 0:
+            most = float(max(np.abs(force).max(), np.abs(torque).max() / _TURN_ARM))
+            if most < _REST or left <= 0:
                 break
-        return Rest(start, np.array(potentials), unbalanced, unbalanced < _REST)
+        return Rest(start, np.array(potentials), most, most < _REST)
 
 
 def move_quasistatic(

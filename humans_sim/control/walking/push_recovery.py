@@ -67,6 +67,8 @@ _SPREAD, _SPREADING, _RAISED = 1.3, 0.15, 0.02
 """How far the free leg is lifted then [rad], in what time [s], and its foot [m]."""
 _REST, _SURE = 0.5, 0.04
 """Time to come to rest on both feet, and before another step may follow [s]."""
+_ROUNDING = 1e-9
+"""Of the share of a rest that is over."""
 _LEFT = 0.01
 """How far outside of the support a capture point takes another step [m]."""
 
@@ -329,7 +331,7 @@ class PushRecovery:
     def _resting(self, t: float, rest: _Rest) -> np.ndarray | None:
         """Joint angles on the way to rest; None once it is there."""
         share = (t + self._period - rest.began) / _REST
-        if share > 1.0 + 1e-9:
+        if share > 1.0 + _ROUNDING:
             self._rest = self.stands = None
             return None
         return rest.start + minimum_jerk(share)[0] * (rest.end - rest.start)
