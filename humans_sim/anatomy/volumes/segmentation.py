@@ -139,12 +139,17 @@ def deriche_gradient(values: np.ndarray, alpha: float = 1.0) -> np.ndarray:
         raise ImageStackError(f"alpha must be positive, not {alpha}")
     image = np.asarray(values, dtype=float)
     e = np.exp(-alpha)
+    k = (1 - e) ** 2 / (1 + 2 * alpha * e - e * e)
+    gain = (1 - e) ** 3 / (2 * (1 + e) * e)
+    poles = [1.0, -2 * e, e * e]
     gradients = []
     for axis in (0, 1):
-        smooth = _smoothed(image, e, alpha, 1 - axis)
+        # Smoothed across, k (alpha |x| + 1) exp(-alpha |x|), of unit sum.
+        across, flipped = 1 - axis, np.flip(image, 1 - axis)
+        before = _causal([k, k * e * (alpha - 1)], poles, image, across)
+        tail = [0.0, k * e * (alpha + 1), -k * e * e]
+        smooth = before + np.flip(_causal(tail, poles, flipped, across), across)
         # The derivative of the same kernel is odd: one side minus the other.
-        gain = (1 - e) ** 3 / (2 * (1 + e) * e)
-        poles = [1.0, -2 * e, e * e]
         before = _causal([0.0, e * gain], poles, smooth, axis)
         flipped = np.flip(smooth, axis)
         after = np.flip(_causal([0.0, e * gain], poles, flipped, axis), axis)
@@ -169,16 +174,6 @@ def edges(
         place = [rows + sign * down / safe, columns + sign * right / safe]
         ridge &= size >= ndimage.map_coordinates(size, place, order=1, mode="nearest")
     return _seeded(np.where(ridge, size, 0.0), low, high, np.ones((3, 3)))
-
-
-def _smoothed(image: np.ndarray, e: float, alpha: float, axis: int) -> np.ndarray:
-    """Deriche's smoothing, k (alpha |x| + 1) exp(-alpha |x|), of unit sum."""
-    k = (1 - e) ** 2 / (1 + 2 * alpha * e - e * e)
-    poles = [1.0, -2 * e, e * e]
-    before = _causal([k, k * e * (alpha - 1)], poles, image, axis)
-    flipped = np.flip(image, axis)
-    after = _causal([0.0, k * e * (alpha + 1), -k * e * e], poles, flipped, axis)
-    return np.asarray(before + np.flip(after, axis))
 
 
 def _causal(

@@ -166,10 +166,13 @@ def _wrist(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Wrist:
     for column, name in enumerate(("vertices", "faces", "balls")):
         if len(arrays[name]) != first[-1, column]:
             raise ValueError(f"its {name} do not fit")
-    bones = [
-        _bone(str(names[k]), str(roles[k]), parts, arrays, k)
-        for k, parts in enumerate(pairwise(first))
-    ]
+    bones = []
+    for k, ((v, f, b), (v_end, f_end, b_end)) in enumerate(pairwise(first)):
+        balls, row = arrays["balls"][b:b_end], arrays["masses"][k]
+        model = BallModel(balls[:, :3], balls[:, 3])
+        mass = MassProperties(float(row[0]), row[1:], arrays["inertias"][k])
+        mesh = _mesh(arrays["vertices"][v:v_end], arrays["faces"][f:f_end])
+        bones.append(Bone(str(names[k]), str(roles[k]), mesh, model, mass))
     ligaments = _ligaments(header["ligaments"], arrays, len(bones))
     numbers = tuple(int(number) for number in header["numbers"])
     centre = np.array(header["centre"], dtype=float)
@@ -177,21 +180,6 @@ def _wrist(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Wrist:
         raise ValueError("its ligaments or its centre do not fit")
     title, synthetic = str(header["title"]), bool(header["synthetic"])
     return Wrist(title, tuple(bones), ligaments, numbers, centre, synthetic)
-
-
-def _bone(
-    name: str,
-    role: str,
-    parts: tuple[np.ndarray, np.ndarray],
-    arrays: dict[str, np.ndarray],
-    k: int,
-) -> Bone:
-    (v, f, b), (v_end, f_end, b_end) = parts
-    balls = arrays["balls"][b:b_end]
-    row = arrays["masses"][k]
-    mass = MassProperties(float(row[0]), row[1:], arrays["inertias"][k])
-    mesh = _mesh(arrays["vertices"][v:v_end], arrays["faces"][f:f_end])
-    return Bone(name, role, mesh, BallModel(balls[:, :3], balls[:, 3]), mass)
 
 
 def _mesh(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:

@@ -149,9 +149,14 @@ class BipControl(Controller):
         for side in "rl":
             foot = self._carriers == side
             rows[foot] += self._margin * (rows[foot].mean(axis=0) - rows[foot])
-        contacts = share_forces(
-            rows[:, :, -6:], load[-6:], self._frictions, self._prices(t)
-        )
+        # The price of a force at each point, by the contact phases.
+        shares, prices = self._shares(t), np.ones(len(self._points))
+        for phase, share in shares:
+            idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))
+            prices[idle] *= math.inf if len(shares) == 1 else _BARE**share
+        if not any(phase == _HUNG for phase, _ in shares):
+            prices[self._carriers == "s"] = math.inf
+        contacts = share_forces(rows[:, :, -6:], load[-6:], self._frictions, prices)
         torques = load - np.einsum("crn,cr->n", rows, contacts.forces)
         return torques[self._place]
 
@@ -167,16 +172,6 @@ class BipControl(Controller):
         before = path.phases[k - 1] if k else ContactPhase.DOUBLE
         after = path.phases[min(k + 1, len(path.phases) - 1)]
         return [(after, elapsed), (before, 1.0 - elapsed)]
-
-    def _prices(self, t: float) -> np.ndarray:
-        """The price of a force at each point, by the contact phases."""
-        shares, prices = self._shares(t), np.ones(len(self._points))
-        for phase, share in shares:
-            idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))
-            prices[idle] *= math.inf if len(shares) == 1 else _BARE**share
-        if not any(phase == _HUNG for phase, _ in shares):
-            prices[self._carriers == "s"] = math.inf
-        return prices
 
 
 @dataclass(frozen=True)

@@ -282,11 +282,10 @@ def person_motion(
         model.tag_points(support_tags(sole_named(model, sole)))
         for sole in sole_sides(model)
     ]
-    hips, ankles = (
-        [model.pin.getJointId(f"{side}_{end}_pitch") for side in SIDES]
-        for end in ("hip", "ankle")
-    )
-    legs = list(zip(hips, ankles, strict=True))
+    legs = [
+        [model.pin.getJointId(f"{side}_{end}_pitch") for end in ("hip", "ankle")]
+        for side in SIDES
+    ]
     soles, com, height = [], np.empty((n, 2)), np.empty(n)
     for k in range(n):
         com[k] = pin.centerOfMass(model.pin, data, q[k])[:2]

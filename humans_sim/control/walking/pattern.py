@@ -404,12 +404,11 @@ class WalkPattern:
 
     def _bent(self, place: Footprint) -> np.ndarray:
         """The posture of the settings at a place, a start for the first search."""
-        joints = np.zeros(len(self.model.joint_names))
-        for name, angle in self.settings.posture.items():
-            if name not in self.model.joint_names:
+        names, posture = self.model.joint_names, self.settings.posture
+        for name in posture:
+            if name not in names:
                 raise ParameterError(f"{self.model.name} has no joint '{name}'")
-            joints[self.model.joint_names.index(name)] = angle
-        q = self.model.standing(joints)
+        q = self.model.standing(np.array([posture.get(name, 0.0) for name in names]))
         q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
         return q
 

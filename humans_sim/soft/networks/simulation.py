@@ -248,7 +248,15 @@ class NetworkSimulation:
         stretch = self._memory.distances - self._memory.rest[:, 0]
         elastic += float(np.sum(0.5 * numbers[:, 0] * stretch**2 + numbers[:, 5]))
         for near, states in self._crowds:
-            elastic += _pair_energy(near.at(x), states, x)
+            numbers, total = states.numbers, 0.0
+            last = len(numbers) - 1
+            for i, j in near.at(x):
+                d = float(np.linalg.norm(x[j] - x[i]))
+                state, rest, _ = kernels.next_state(
+                    states, last, numbers[last, 2], d, 0.0
+                )
+                total += 0.5 * numbers[state, 0] * (d - rest) ** 2 + numbers[state, 5]
+            elastic += total
         if self.floor is not None:
             depth = np.minimum(x[:, 2] - self.floor.height, 0.0)
             elastic += 0.5 * self.floor.stiffness * float(depth @ depth)
@@ -271,16 +279,6 @@ class NetworkSimulation:
             "rest": rest,
             "distance": np.concatenate([memory.springs, memory.distances]),
         }
-
-
-def _pair_energy(pairs: np.ndarray, states: kernels.StateTable, x: np.ndarray) -> float:
-    total, numbers = 0.0, states.numbers
-    last = len(numbers) - 1
-    for i, j in pairs:
-        d = float(np.linalg.norm(x[j] - x[i]))
-        state, rest, _ = kernels.next_state(states, last, numbers[last, 2], d, 0.0)
-        total += 0.5 * numbers[state, 0] * (d - rest) ** 2 + numbers[state, 5]
-    return total
 
 
 class ImplicitSimulation(NetworkSimulation):
