@@ -76,7 +76,7 @@ class FesStand(Controller):
 
     Args:
         body: whole-body control.
-        muscles: the muscles.
+        muscles: of the knees.
         motion: what the body does while it is seated, by time.
         path: what it does then, by the angle of the knees.
         seated: contacts that carry load at first.
@@ -85,7 +85,6 @@ class FesStand(Controller):
         period: time between two calls [s].
 
     Attributes:
-        period: time between two calls [s].
         needed: torque of each knee at rest, by its angle on the path [N m].
         risen: when the seat was left [s], or None.
     """
@@ -101,7 +100,6 @@ class FesStand(Controller):
         plan: FesPlan | None = None,
         period: float = 0.005,
     ) -> None:
-        """Find the torques that the knees need along the path."""
         self._body, self._muscles, self._path = body, muscles, path
         self._plan = FesPlan() if plan is None else plan
         self.period = period
@@ -114,18 +112,13 @@ class FesStand(Controller):
         self._knees = np.array([joints.index(name) for name in muscles.joint_names])
         self._limits = body.system.joint_limits[1][self._knees]
         self._weight = body.system.weight
-        self.needed = self._needs(path)
+        still, torques = np.zeros(model.nv), []
+        for at, q in zip(path.angles, path.postures, strict=True):
+            solution = body.solve(at, q, still, self._tasks, self._feet, pace=0.0)
+            torques.append(solution.torques[self._knees].mean())
+        self.needed = CubicSpline(path.angles, torques)
         self.risen: float | None = None
         self._next_pulse, self._last = -math.inf, -math.inf
-
-    def _needs(self, path: Path) -> CubicSpline:
-        """Torque of each knee by the path's parameter, at rest [N m]."""
-        still = np.zeros(path.model.nv)
-        torques = []
-        for at, q in zip(path.angles, path.postures, strict=True):
-            solution = self._body.solve(at, q, still, self._tasks, self._feet, pace=0.0)
-            torques.append(solution.torques[self._knees].mean())
-        return CubicSpline(path.angles, torques)
 
     def __call__(
         self, t: float, state: ControlState
@@ -169,21 +162,18 @@ class FesStand(Controller):
         given = self._given(now)
         straight = q[7 + self._knees] > self._limits - _AT_LIMIT
         straight &= np.abs(v[6 + self._knees]) < _AT_REST
-        for name, is_straight, torque in zip(
-            self._muscles.joint_names, straight, now, strict=True
-        ):
-            if is_straight:
-                # The limit takes what the muscle gives too much.
-                given[name] = (-math.inf, float(torque))
+        for k in np.flatnonzero(straight):
+            # The limit takes what the muscle gives too much.
+            given[self._muscles.joint_names[k]] = (-math.inf, float(now[k]))
+        plan, target = self._plan, None
+        if straight.all():
+            pace = 0.0
+        else:
+            faster = plan.pace_gain * (self._speed(at) - pace)
+            target = (faster, plan.pace_weight)
+        tasks, feet = self._tasks, self._feet
         return self._body.solve(
-            at,
-            q,
-            v,
-            self._tasks,
-            self._feet,
-            given,
-            pace=0.0 if straight.all() else pace,
-            pace_target=None if straight.all() else self._pace_target(at, pace),
+            at, q, v, tasks, feet, given, pace=pace, pace_target=target
         ).torques
 
     def _desired_torque(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
@@ -209,10 +199,6 @@ class FesStand(Controller):
         speed = plan.slow_speed + min(near, 1.0) * (plan.speed - plan.slow_speed)
         return math.copysign(speed, end - start)
 
-    def _pace_target(self, at: float, pace: float) -> tuple[float, float]:
-        plan = self._plan
-        return plan.pace_gain * (self._speed(at) - pace), plan.pace_weight
-
     def _pulses(self, desired: float, q: np.ndarray, now: np.ndarray) -> np.ndarray:
         """Pulses for all muscles (nmuscles,) [A s]; the knees have these torques."""
         muscles, gain = self._muscles, self._plan.gain
@@ -236,15 +222,11 @@ class KneeSwing(Controller):
     hamstrings until it is near its flexed one.
 
     Args:
-        model: the model.
         muscles: of one knee; the ones that it commands.
         recruitment: share of the fibres that a pulse recruits.
         margin: how near a limit the knee turns round [rad].
         period: time between two pulses [s]; 20 ms, assumed: the slowest train that
             keeps the calcium at its maximum.
-
-    Attributes:
-        period: time between two pulses [s].
     """
 
     def __init__(
@@ -255,7 +237,6 @@ class KneeSwing(Controller):
         margin: float = 0.02,
         period: float = 0.02,
     ) -> None:
-        """Begin with the quadriceps."""
         if len(muscles.joint_names) != 1 or len(muscles.muscle_names) != 2:
             raise ParameterError("this controller drives the two muscles of one knee")
         joint = model.joint_names.index(muscles.joint_names[0])

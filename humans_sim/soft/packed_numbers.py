@@ -29,15 +29,20 @@ def unpacked_heights(text: str, shape: tuple[int, ...]) -> np.ndarray:
     Raises:
         SoftError: it is no such text, or of another shape.
     """
-    size = 4 * int(np.prod(shape))
+    heights: np.ndarray = _UNIT * _unpacked(text, "<i4", shape, f"of {shape} pins")
+    return heights
+
+
+def _unpacked(text: str, kind: str, shape: tuple[int, ...], words: str) -> np.ndarray:
+    """Whole numbers from compressed text, read no further than their size."""
+    size = np.dtype(kind).itemsize * int(np.prod(shape))
     try:
         raw = zlib.decompressobj().decompress(base64.b64decode(text), size + 1)
     except (ValueError, zlib.error) as error:
         raise SoftError(f"heights of a ground are damaged: {error}") from None
     if len(raw) != size:
-        raise SoftError(f"heights of a ground are not of {shape} pins")
-    heights: np.ndarray = _UNIT * np.frombuffer(raw, "<i4").reshape(shape)
-    return heights
+        raise SoftError(f"heights of a ground are not {words}")
+    return np.frombuffer(raw, kind).reshape(shape)
 
 
 _STEP = 1e-5
@@ -59,19 +64,8 @@ def packed_series(series: list[np.ndarray]) -> str:
 
 
 def unpacked_series(text: str, shape: tuple[int, int, int]) -> np.ndarray:
-    """The heights of :func:`packed_series` (k, n, m) [m].
-
-    Raises:
-        SoftError: it is no such text, or of another shape.
-    """
-    size = 2 * int(np.prod(shape))
-    try:
-        raw = zlib.decompressobj().decompress(base64.b64decode(text), size + 1)
-    except (ValueError, zlib.error) as error:
-        raise SoftError(f"heights of a ground are damaged: {error}") from None
-    if len(raw) != size:
-        raise SoftError(f"heights of a ground are not {shape[0]} of {shape[1:]} pins")
-    changes = np.frombuffer(raw, "<i2").reshape(shape)
+    """The heights of :func:`packed_series` (k, n, m) [m]; errors are the same."""
+    changes = _unpacked(text, "<i2", shape, f"{shape[0]} of {shape[1:]} pins")
     heights: np.ndarray = _STEP * np.cumsum(changes, axis=0, dtype=np.int16)
     return heights
 
@@ -82,10 +76,7 @@ def packed_tracks(tracks: np.ndarray) -> str:
 
 
 class CoatTracks:
-    """The coat of a run over time.
-
-    Args:
-        info: of the run.
+    """The coat of a run over time, from its record; nothing where there is none.
 
     Attributes:
         times: of the positions (n,) [s].
@@ -97,7 +88,6 @@ class CoatTracks:
     """
 
     def __init__(self, info: Mapping[str, Any]) -> None:
-        """Unpack what the run keeps; nothing where there is no coat."""
         self.times, self.places = np.zeros(0), np.zeros((0, 0, 3))
         self.lines = np.zeros((0, 2), dtype=int)
         coat = info.get("coat", {})
@@ -111,15 +101,12 @@ class CoatTracks:
             self.places = np.cumsum(steps, axis=0)
             self.times = np.array(coat["times"], dtype=float)
             self.lines = np.array(coat["lines"], dtype=int).reshape(-1, 2)
-            if (
-                len(self.times) != shape[0]
-                or not ((self.lines >= 0) & (self.lines < shape[1])).all()
-            ):
+            linked = ((self.lines >= 0) & (self.lines < shape[1])).all()
+            if len(self.times) != shape[0] or not linked:
                 raise ValueError("times or lines do not fit")
         except MALFORMED_CONTENT as error:
-            raise RunFileError(
-                f"the run's record of its coat is damaged: {error}"
-            ) from error
+            damaged = f"the run's record of its coat is damaged: {error}"
+            raise RunFileError(damaged) from error
 
     def at(self, t: float) -> np.ndarray:
         """Links as lines at a time (k, 2, 3) [m]; none without a coat."""

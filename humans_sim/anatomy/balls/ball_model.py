@@ -65,13 +65,9 @@ _KIND = "humans-sim ball model"
 class BallGrid:
     """Balls of a distance map, in its integers.
 
-    Attributes:
-        voxels: centres (n, 3).
-        distances: of the map, squared where it is Euclidean (n,).
-        metric: ``euclidean``, or the name of a mask.
-        shape: of the grid (3,).
-        spacing: edge of a voxel [m].
-        origin: centre of the first voxel (3,) [m].
+    Centres are voxels (n, 3) of a grid of a shape (3,), a spacing [m] and an origin,
+    the centre of the first voxel (3,) [m]; distances (n,) are squared where the metric
+    is ``euclidean``, else it is the name of a mask.
     """
 
     voxels: np.ndarray
@@ -108,13 +104,9 @@ class BallGrid:
 
 @dataclass(frozen=True)
 class BallModel:
-    """A bone as balls.
+    """A bone as balls: centres (n, 3) and radii (n,) [m].
 
-    Attributes:
-        centres: (n, 3) [m].
-        radii: (n,) [m].
-        grid: the distance map's balls they came from; None: from elsewhere.
-        notes: how it was made, one line each.
+    The grid has the distance map's balls they came from; notes say how it was made.
     """
 
     centres: np.ndarray
@@ -123,16 +115,10 @@ class BallModel:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no model.
-
-        Raises:
-            AnatomyError: there is no ball, or a number makes no sense.
-        """
-        centres = np.ascontiguousarray(
-            real_array(self.centres, "centres of balls", AnatomyError)
-        )
-        radii = np.ascontiguousarray(
-            real_array(self.radii, "radii of balls", AnatomyError)
+        """Refuse what is no model."""
+        centres, radii = (
+            np.ascontiguousarray(real_array(values, f"{what} of balls", AnatomyError))
+            for what, values in (("centres", self.centres), ("radii", self.radii))
         )
         if centres.ndim != 2 or centres.shape[1:] != (3,) or len(centres) == 0:
             raise AnatomyError(f"centres are rows of 3 numbers, not {centres.shape}")
@@ -156,11 +142,7 @@ class BallModel:
         return len(self.radii)
 
     def reconstruct(self) -> Volume:
-        """The voxels that the balls cover on the grid they came from.
-
-        Raises:
-            AnatomyError: they came from no grid.
-        """
+        """The voxels that the balls cover on the grid they came from, if any."""
         if self.grid is None:
             raise AnatomyError("the model came from no grid: there is none to rebuild")
         return self.grid.reconstruct()
@@ -171,30 +153,20 @@ class BallModel:
         return BallModel(centres, self.radii, None, self.notes)
 
     def save(self, path: Path | str) -> Path:
-        """Write the model (``.npz``).
-
-        Raises:
-            FileWriteError: it cannot be written.
-        """
+        """Write the model (``.npz``)."""
         header: dict[str, Any] = {"kind": _KIND, "notes": list(self.notes)}
         arrays = {"centres": self.centres, "radii": self.radii}
         if self.grid is not None:
             grid = self.grid
             header["metric"], header["shape"] = grid.metric, list(grid.shape)
             header["spacing"], header["origin"] = grid.spacing, grid.origin.tolist()
-            arrays |= {
-                "voxels": grid.voxels.astype(np.int32),
-                "distances": grid.distances.astype(np.int32),
-            }
+            arrays["voxels"] = grid.voxels.astype(np.int32)
+            arrays["distances"] = grid.distances.astype(np.int32)
         return write_npz(Path(path), header, arrays)
 
 
 def load_ball_model(path: Path | str) -> BallModel:
-    """Read a model that :meth:`BallModel.save` wrote.
-
-    Raises:
-        BallModelFileError: the file is missing, damaged or of another kind.
-    """
+    """Read what :meth:`BallModel.save` wrote; BallModelFileError: it is no model."""
     path = Path(path)
     names = ("centres", "radii")
     header, arrays = read_npz(
@@ -237,40 +209,22 @@ def _grid(
     spacing = float(header["spacing"])
     if origin.shape != (3,) or not np.isfinite(origin).all() or not spacing > 0:
         raise ValueError("its place or spacing makes no sense")
-    three = (shape[0], shape[1], shape[2])
-    return BallGrid(
-        voxels.astype(np.int64),
-        distances.astype(np.int64),
-        metric,
-        three,
-        spacing,
-        origin,
-    )
+    whole = voxels.astype(np.int64), distances.astype(np.int64)
+    return BallGrid(*whole, metric, (shape[0], shape[1], shape[2]), spacing, origin)
 
 
 def ball_model(volume: Volume, metric: str = "3-4-5") -> BallModel:
     """The medial balls of a bone.
 
-    Args:
-        volume: the bone.
-        metric: a mask of 3 x 3 x 3 (``3-4-5``, ``5-7-9``), or ``euclidean``.
-
-    Raises:
-        AnatomyError: no mask has that name, or it reaches beyond the neighbours.
+    The metric is a mask of 3 x 3 x 3 (``3-4-5``, ``5-7-9``), or ``euclidean``.
     """
     if metric == EUCLIDEAN:
         voxels, distances = _power_axis(volume.inside)
     else:
         voxels, distances = _chamfer_axis(volume.inside, metric)
-    shape = volume.inside.shape
-    grid = BallGrid(
-        voxels,
-        distances.astype(np.int64),
-        metric,
-        (shape[0], shape[1], shape[2]),
-        volume.spacing,
-        volume.origin,
-    )
+    nx, ny, nz = volume.inside.shape
+    where = (nx, ny, nz), volume.spacing, volume.origin
+    grid = BallGrid(voxels, distances.astype(np.int64), metric, *where)
     note = f"{len(voxels)} medial balls of {volume.count} voxels, metric {metric}"
     return BallModel.of_grid(grid, (note,))
 
@@ -309,30 +263,19 @@ def _power_axis(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def inscribe(
     model: BallModel, mesh: trimesh.Trimesh, smallest: float = 3e-4
 ) -> BallModel:
-    """The balls of a model, each as large as the mesh has room for.
+    """The balls of a model, each as large as a closed mesh around it has room for [m].
 
-    Args:
-        model: with centres inside the mesh.
-        mesh: closed, in the same frame [m].
-        smallest: radius below which a ball is left out [m].
-
-    Raises:
-        AnatomyError: no ball is left.
+    Those below a smallest radius are left out [m]; AnatomyError: no ball is left.
     """
     from scipy.spatial import cKDTree
 
-    points = _dense_points(mesh)
+    # Points of the mesh, four a side of each face.
+    a, b, c = np.moveaxis(np.asarray(mesh.triangles, dtype=float), 1, 0)
+    shares = np.array([(i, j) for i in range(5) for j in range(5 - i)], dtype=float) / 4
+    points = np.concatenate([a + u * (b - a) + v * (c - a) for u, v in shares])
     radii = cKDTree(points).query(model.centres)[0]
     kept = radii >= smallest
     if not kept.any():
         raise AnatomyError("the mesh has no room for a ball: take a smaller spacing")
     note = f"{np.count_nonzero(kept)} balls that touch the mesh from inside"
     return BallModel(model.centres[kept], radii[kept], None, (*model.notes, note))
-
-
-def _dense_points(mesh: trimesh.Trimesh) -> np.ndarray:
-    """Points of a mesh, four a side of each face."""
-    a, b, c = np.moveaxis(np.asarray(mesh.triangles, dtype=float), 1, 0)
-    shares = np.array([(i, j) for i in range(5) for j in range(5 - i)], dtype=float) / 4
-    points = [a + u * (b - a) + v * (c - a) for u, v in shares]
-    return np.concatenate(points)

@@ -33,13 +33,10 @@ SHIFT = 2
 
 
 class CoverBalls(NamedTuple):
-    """Balls on a grid, by falling size.
+    """Balls on a grid, by falling size: centres (n, 3).
 
-    Attributes:
-        voxels: centres (n, 3).
-        reaches: voxels that each goes along an axis (n,).
-        limits: of the norm, inside of each (n,).
-        norm: of an offset with components (i, j, k) >= 0, growing with each (r, r, r).
+    Reaches are voxels that each goes along an axis (n,), limits of the norm inside of
+    each (n,); the norm of an offset (i, j, k) >= 0 grows with each (r, r, r).
     """
 
     voxels: np.ndarray
@@ -66,17 +63,11 @@ class CoverGrids(NamedTuple):
 
 @kernel
 def choose_cover(balls, grids):
-    """Choose balls that cover the voxels that are wanted.
+    """Choose balls (n,), by falling size, that cover the voxels that are wanted.
 
     Largest first, a ball is taken where it covers a voxel that none before it does.
-    Then, smallest first, balls are left out whose every voxel others cover.
-
-    Args:
-        balls: by falling size.
-        grids: counts and sums zero; changed.
-
-    Returns:
-        which balls are chosen (n,).
+    Then, smallest first, balls are left out whose every voxel others cover. Counts and
+    sums of the grids are zero at first.
     """
     n = len(balls.voxels)
     chosen = np.zeros(n, np.bool_)
@@ -85,16 +76,6 @@ def choose_cover(balls, grids):
         if _visit(balls, b, grids, 0, 0):
             chosen[b] = True
             _visit(balls, b, grids, 0, 1)
-    _sum_singles(grids)
-    for b in range(n - 1, -1, -1):
-        if chosen[b] and not _visit(balls, b, grids, 1, 0):
-            chosen[b] = False
-            _visit(balls, b, grids, 1, -1)
-    return chosen
-
-
-@kernel
-def _sum_singles(grids):
     grids.sums[:] = 0
     nx, ny, nz = grids.wanted.shape
     for i in range(nx):
@@ -102,6 +83,11 @@ def _sum_singles(grids):
             for k in range(nz):
                 if grids.wanted[i, j, k] and grids.counts[i, j, k] == 1:
                     grids.sums[i >> SHIFT, j >> SHIFT, k >> SHIFT] += 1
+    for b in range(n - 1, -1, -1):
+        if chosen[b] and not _visit(balls, b, grids, 1, 0):
+            chosen[b] = False
+            _visit(balls, b, grids, 1, -1)
+    return chosen
 
 
 @kernel
@@ -115,17 +101,9 @@ def _nearest(middle, block):
 
 @kernel
 def _visit(balls, b, grids, value, change):
-    """Visit the blocks of a ball that have wanted voxels.
+    """Visit the blocks of a ball that have wanted voxels; sums are of a value.
 
-    Args:
-        balls: by falling size.
-        b: number of the ball.
-        grids: of the voxels.
-        value: count that the sums are of.
-        change: of the ball's counts; 0: look for a voxel that has the value.
-
-    Returns:
-        whether one was found.
+    Its counts change; by 0: look for a voxel that has the value. Whether one was found.
     """
     limit, reach, norm = balls.limits[b], balls.reaches[b], balls.norm
     x, y, z = balls.voxels[b]
@@ -216,14 +194,7 @@ def cover_voxels(centres, radii, inside):
 
 
 def reduce_cover(model: BallModel) -> BallModel:
-    """Fewer balls of a model that still rebuild its volume exactly.
-
-    Args:
-        model: of a distance map.
-
-    Raises:
-        AnatomyError: it came from no grid.
-    """
+    """Fewer balls of a distance map's model that still rebuild its volume exactly."""
     grid = model.grid
     if grid is None:
         raise AnatomyError("the model came from no grid: covers cannot be compared")
@@ -267,9 +238,8 @@ def _norm(grid: BallGrid) -> np.ndarray:
     if grid.metric == EUCLIDEAN:
         reach = int(np.sqrt(largest)) + 2
         squares = np.arange(reach, dtype=np.int64) ** 2
-        return np.ascontiguousarray(
-            squares[:, None, None] + squares[None, :, None] + squares
-        )
+        rows = squares[:, None, None] + squares[None, :, None]
+        return np.ascontiguousarray(rows + squares)
     mask = find_mask(grid.metric, 3)
     reach = largest // mask.unit + 2
     free = np.ones((reach, reach, reach), dtype=bool)
@@ -278,11 +248,7 @@ def _norm(grid: BallGrid) -> np.ndarray:
 
 
 def octree_cover(volume: Volume) -> BallModel:
-    """The balls around the cubes of a bone's octree: they cover it, and more.
-
-    Args:
-        volume: the bone.
-    """
+    """The balls around the cubes of a bone's octree: they cover it, and more."""
     edge = 1 << int(max(volume.inside.shape) - 1).bit_length()
     full: np.ndarray = np.zeros((edge, edge, edge), dtype=bool)
     full[tuple(slice(n) for n in volume.inside.shape)] = volume.inside
@@ -311,15 +277,7 @@ def octree_cover(volume: Volume) -> BallModel:
 
 
 def fill_balls(model: BallModel, spacing: float) -> Volume:
-    """The voxels whose centres lie in a ball of a model.
-
-    Args:
-        model: of any balls.
-        spacing: edge of a voxel [m].
-
-    Raises:
-        AnatomyError: the spacing makes no sense, or is too fine.
-    """
+    """The voxels of an edge [m] whose centres lie in a ball of a model."""
     check_spacing(spacing)
     low = (model.centres - model.radii[:, None]).min(axis=0)
     high = (model.centres + model.radii[:, None]).max(axis=0)
@@ -334,14 +292,10 @@ def fill_balls(model: BallModel, spacing: float) -> Volume:
 
 @dataclass(frozen=True)
 class ModelDeviation:
-    """Distances of points of a mesh to the surface of the balls.
+    """Distances of points of a mesh to the surface of the balls [m].
 
-    Attributes:
-        short: greatest distance by which the balls stay below the surface [m].
-        beyond: greatest distance by which they come out of it [m].
-        mean: signed, positive where they stay below [m].
-        rms: [m].
-        points: how many were looked at.
+    Greatest ones by which the balls stay short of the surface and come beyond it; mean,
+    positive where they stay below, and rms, of how many points.
     """
 
     short: float
@@ -354,13 +308,10 @@ class ModelDeviation:
 def surface_error(
     model: BallModel, mesh: trimesh.Trimesh, points: int = 4000, seed: int = 0
 ) -> ModelDeviation:
-    """Compare a ball model with a mesh, at points spread over the mesh's area.
+    """Compare a ball model with a mesh in the same frame [m].
 
-    Args:
-        model: the balls.
-        mesh: in the same frame [m].
-        points: how many are looked at, beside the vertices where these are fewer.
-        seed: of their choice.
+    At so many points spread over the mesh's area, and its vertices where these are
+    fewer.
     """
     places = spread_points(mesh, points, seed)
     distances = union_distances(places, model.centres, model.radii)

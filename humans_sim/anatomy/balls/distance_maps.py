@@ -34,13 +34,10 @@ FAR = np.int32(1 << 29)
 
 
 class Grid(NamedTuple):
-    """A flat grid of three axes with a margin.
+    """A flat grid of three axes with a margin: shape (3,) and width of the margin (3,).
 
-    Attributes:
-        shape: of the whole (3,).
-        margin: width of the margin along each axis (3,).
-        offsets: to the neighbours before a voxel, in the order of the scan (m,).
-        weights: distances to them (m,).
+    Offsets lead to the neighbours before a voxel, in the order of the scan (m,), at
+    distances of the weights (m,).
     """
 
     shape: np.ndarray
@@ -50,35 +47,35 @@ class Grid(NamedTuple):
 
 
 @kernel
-def shortest_paths(values, grid):
-    """Two scans: every value becomes the least of neighbour plus weight; in place."""
+def _scan(values, grid, growing):
+    """Forth and back: the least of neighbour plus weight, or the greatest of minus."""
     nx, ny, nz = grid.shape
     mx, my, mz = grid.margin
     count = len(grid.offsets)
-    for i in range(mx, nx - mx):
-        for j in range(my, ny - my):
-            start = (i * ny + j) * nz
-            for at in range(start + mz, start + nz - mz):
-                best = values[at]
-                if best == 0:
-                    continue
-                for m in range(count):
-                    other = values[at + grid.offsets[m]] + grid.weights[m]
-                    if other < best:
-                        best = other
-                values[at] = best
-    for i in range(nx - mx - 1, mx - 1, -1):
-        for j in range(ny - my - 1, my - 1, -1):
-            start = (i * ny + j) * nz
-            for at in range(start + nz - mz - 1, start + mz - 1, -1):
-                best = values[at]
-                if best == 0:
-                    continue
-                for m in range(count):
-                    other = values[at - grid.offsets[m]] + grid.weights[m]
-                    if other < best:
-                        best = other
-                values[at] = best
+    for way in (1, -1):
+        for a in range(mx, nx - mx):
+            i = a if way == 1 else nx - 1 - a
+            for b in range(my, ny - my):
+                j = b if way == 1 else ny - 1 - b
+                start = (i * ny + j) * nz
+                for c in range(mz, nz - mz):
+                    at = start + (c if way == 1 else nz - 1 - c)
+                    best = values[at]
+                    if best == 0 and not growing:
+                        continue
+                    for m in range(count):
+                        other = values[at + way * grid.offsets[m]]
+                        if growing:
+                            best = max(best, other - grid.weights[m])
+                        else:
+                            best = min(best, other + grid.weights[m])
+                    values[at] = best
+
+
+@kernel
+def shortest_paths(values, grid):
+    """Two scans: every value becomes the least of neighbour plus weight; in place."""
+    _scan(values, grid, False)
 
 
 @kernel
@@ -87,29 +84,7 @@ def grow(values, grid):
 
     With radii at the centres of balls and 0 elsewhere, what ends above 0 lies in one.
     """
-    nx, ny, nz = grid.shape
-    mx, my, mz = grid.margin
-    count = len(grid.offsets)
-    for i in range(mx, nx - mx):
-        for j in range(my, ny - my):
-            start = (i * ny + j) * nz
-            for at in range(start + mz, start + nz - mz):
-                best = values[at]
-                for m in range(count):
-                    other = values[at + grid.offsets[m]] - grid.weights[m]
-                    if other > best:
-                        best = other
-                values[at] = best
-    for i in range(nx - mx - 1, mx - 1, -1):
-        for j in range(ny - my - 1, my - 1, -1):
-            start = (i * ny + j) * nz
-            for at in range(start + nz - mz - 1, start + mz - 1, -1):
-                best = values[at]
-                for m in range(count):
-                    other = values[at - grid.offsets[m]] - grid.weights[m]
-                    if other > best:
-                        best = other
-                values[at] = best
+    _scan(values, grid, True)
 
 
 @kernel
@@ -145,12 +120,9 @@ def maximal(values, grid, kept):
 
 @kernel
 def lower_envelopes(values, owners, axis):
-    """Replace values by their envelopes along an axis, in place.
+    """Replace values by their envelopes along an axis, in place; FAR: no parabola.
 
-    Args:
-        values: (nx, ny, nz); FAR where there is no parabola.
-        owners: of the values (nx, ny, nz), moved along with them; or of no size.
-        axis: 0, 1 or 2.
+    Owners (nx, ny, nz) are moved along with them, unless of no size.
     """
     nx, ny, nz = values.shape
     length = values.shape[axis]
@@ -236,13 +208,10 @@ def mark_owners(values, owners, kept):
 
 @dataclass(frozen=True)
 class ChamferMask:
-    """Weights of the steps of a path.
+    """Weights of the steps of a path, e.g. ``3-4-5``, along 2 or 3 axes.
 
-    Attributes:
-        name: e.g. ``3-4-5``.
-        moves: steps up to their signs and order, with their weights: all steps that
-            permutations and signs make of them are allowed.
-        axes: 2 or 3.
+    Moves are steps up to their signs and order, with their weights: all steps that
+    permutations and signs make of them are allowed.
     """
 
     name: str
@@ -294,16 +263,11 @@ MASKS = {
 
 
 def find_mask(mask: str | ChamferMask, axes: int) -> ChamferMask:
-    """A mask by its name.
-
-    Raises:
-        AnatomyError: there is none of that name, or it has another number of axes.
-    """
+    """A mask by its name, of a number of axes."""
     if isinstance(mask, str):
         if mask not in MASKS:
-            raise AnatomyError(
-                f"no mask is called '{mask}' (there are: {', '.join(MASKS)})"
-            )
+            known = ", ".join(MASKS)
+            raise AnatomyError(f"no mask is called '{mask}' (there are: {known})")
         mask = MASKS[mask]
     if mask.axes != axes:
         raise AnatomyError(f"the mask {mask.name} has {mask.axes} axes, not {axes}")
@@ -315,8 +279,7 @@ def padded_grid(
 ) -> tuple[Grid, tuple[slice, ...]]:
     """A flat grid with a margin as wide as a mask reaches; where the voxels lie in it.
 
-    Returns:
-        the grid, and slices of the array of three axes that the voxels fill.
+    Slices are those of the array of three axes that the voxels fill.
     """
     reach = mask.reach
     three = (1,) * (3 - mask.axes) + tuple(int(n) for n in shape)
@@ -333,12 +296,8 @@ def padded_grid(
 def chamfer_map(inside: np.ndarray, mask: str | ChamferMask = "3-4-5") -> np.ndarray:
     """Length of the shortest path of each voxel to the outside.
 
-    Args:
-        inside: truth values of two or three axes; what lies beyond is not known.
-        mask: of the steps.
-
-    Returns:
-        integers of the same shape, 0 outside; divided by ``mask.unit`` they are voxels.
+    Voxels inside are of two or three axes; what lies beyond is not known. Integers of
+    the same shape, 0 outside; divided by ``mask.unit`` they are voxels.
 
     Raises:
         AnatomyError: the mask has another number of axes, or nothing is outside.
@@ -356,11 +315,7 @@ def chamfer_map(inside: np.ndarray, mask: str | ChamferMask = "3-4-5") -> np.nda
 def squared_distance_map(inside: np.ndarray) -> np.ndarray:
     """Exact squared distance of each voxel to the nearest outside [voxels^2].
 
-    Args:
-        inside: truth values of two or three axes.
-
-    Raises:
-        AnatomyError: nothing is outside.
+    Of two or three axes; AnatomyError: nothing is outside.
     """
     inside = np.asarray(inside, dtype=bool)
     _check_outside(inside)

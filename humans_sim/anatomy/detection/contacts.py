@@ -15,6 +15,7 @@ Every search tests a pair by the same expression, so all of them find the same p
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -33,14 +34,10 @@ _LEAF = 8
 
 
 class Balls(NamedTuple):
-    """The balls of all bodies, in the world.
+    """The balls of all bodies, in the world: centres (m, 3), radii (m,) [m].
 
-    Attributes:
-        centres: (m, 3) [m].
-        radii: (m,) [m].
-        first: ball of each body, and the number of all (n + 1,).
-        pairs: bodies that may meet, the lower number first (p, 2).
-        margin: gap up to which balls count as meeting [m].
+    The first ball of each body, and the number of all (n + 1,); pairs of bodies that
+    may meet, the lower number first (p, 2); gap up to which balls count as meeting [m].
     """
 
     centres: np.ndarray
@@ -107,13 +104,8 @@ def _kept(buffer, count, a, b):
 def by_envelopes(balls, middles, reaches):
     """The thesis' general algorithm: balls within the other body's envelope, all pairs.
 
-    Args:
-        balls: of all bodies.
-        middles: of the balls around the bodies (n, 3).
-        reaches: radii of these (n,).
-
-    Returns:
-        pairs of balls that meet (c, 2).
+    Middles (n, 3) and reaches (n,) are those of balls around the bodies; the pairs of
+    balls that meet are (c, 2).
     """
     hits = np.empty((1024, 2), np.int64)
     count = 0
@@ -150,15 +142,9 @@ def by_bit_fields(balls, allowed, low, cell, widths):
     last to the first, and asked before their own balls are entered: so no pair is
     tested twice and no body meets itself.
 
-    Args:
-        balls: of all bodies.
-        allowed: whether two bodies may meet (n, n).
-        low: least coordinates of all balls (3,).
-        cell: width of a cell [m].
-        widths: number of cells along each axis (3,).
-
-    Returns:
-        pairs of balls that meet (c, 2).
+    Bodies meet where it is allowed (n, n). From least coordinates of all balls (3,) on
+    cells have a width [m], and a number along each axis (3,). Pairs of balls that meet
+    are (c, 2).
     """
     total = len(balls.radii)
     words = (total + 63) // 64
@@ -254,18 +240,11 @@ def by_trees(balls, trees):
 
 @kernel
 def build_tree(centres, radii, start, order, nodes):
-    """Halve balls along their longest extent until leaves are small.
+    """Halve balls along their longest extent until leaves are small; number of nodes.
 
-    Args:
-        centres: of the body's balls (m, 3).
-        radii: (m,).
-        start: number of the body's first ball among all.
-        order: of the balls, leaf after leaf (m,); written.
-        nodes: of the tree (4 m / leaf or more, 7): centre, radius, right child, begin
-            and end of its balls in the order; written.
-
-    Returns:
-        number of nodes; children are counted from the tree's own root.
+    Of the body's balls (m, 3), (m,), the first of which is ``start`` among all; their
+    order, leaf after leaf (m,), and nodes (4 m / leaf or more, 7) are written: centre,
+    radius, right child, counted from the tree's own root, begin and end of its balls.
     """
     count = len(radii)
     for n in range(count):
@@ -353,15 +332,16 @@ class Contacts:
         """Some of them, by a mask or by their numbers."""
         return Contacts(*(getattr(self, one.name)[which] for one in fields(self)))
 
+    def joined(self, other: Contacts) -> Contacts:
+        """These and others."""
+        names = [one.name for one in fields(self)]
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        return Contacts(*map(np.concatenate, pairs))
+
 
 @dataclass(frozen=True)
 class Poses:
-    """Where bodies are.
-
-    Attributes:
-        rotations: (n, 3, 3).
-        positions: (n, 3) [m].
-    """
+    """Where bodies are: rotations (n, 3, 3), positions (n, 3) [m]."""
 
     rotations: np.ndarray
     positions: np.ndarray
@@ -381,7 +361,6 @@ class ContactDetector:
         exclusions: pairs of numbers of bones that never meet.
 
     Attributes:
-        count: number of bones.
         balls: number of all balls.
         pairs: of bones that may meet (p, 2).
 
@@ -395,7 +374,6 @@ class ContactDetector:
         roles: Sequence[str] | None = None,
         exclusions: Iterable[tuple[int, int]] = (),
     ) -> None:
-        """Build a tree for each bone."""
         if not models:
             raise AnatomyError("contacts need bones")
         self.count = len(models)
@@ -404,21 +382,19 @@ class ContactDetector:
             raise AnatomyError(f"{self.count} bones need as many roles")
         for kind in kinds:
             if kind not in ROLES:
+                known = ", ".join(ROLES)
                 raise AnatomyError(
-                    f"the role '{kind}' is not known (there are: {', '.join(ROLES)})"
+                    f"the role '{kind}' is not known (there are: {known})"
                 )
         left_out = {tuple(sorted(pair)) for pair in exclusions}
         if any(not 0 <= n < self.count for pair in left_out for n in pair):
             raise AnatomyError(f"exclusions name bones from 0 to {self.count - 1}")
-        self.pairs = np.array(
-            [
-                (i, j)
-                for i in range(self.count)
-                for j in range(i + 1, self.count)
-                if "free" in (kinds[i], kinds[j]) and (i, j) not in left_out
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 2)
+        pairs = [
+            (i, j)
+            for i, j in itertools.combinations(range(self.count), 2)
+            if "free" in (kinds[i], kinds[j]) and (i, j) not in left_out
+        ]
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         sizes = [len(model) for model in models]
         self._first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.balls = int(self._first[-1])
@@ -434,13 +410,8 @@ class ContactDetector:
         for body in range(self.count):
             part = slice(int(self._first[body]), int(self._first[body + 1]))
             nodes = np.empty((max(part.stop - part.start, 2), 7))
-            made = build_tree(
-                self._centres[part],
-                self._radii[part],
-                part.start,
-                order[part],
-                nodes,
-            )
+            own = self._centres[part], self._radii[part]
+            made = build_tree(*own, part.start, order[part], nodes)
             nodes = nodes[:made]
             nodes[:, 4] = np.where(nodes[:, 4] > 0, nodes[:, 4] + starts[-1], 0)
             rows.append(nodes)
@@ -463,13 +434,8 @@ class ContactDetector:
     ) -> Contacts:
         """The contacts of bones in their poses.
 
-        Args:
-            poses: of all bones.
-            method: ``tree``, ``envelope`` or ``bitfield``.
-            margin: gap up to which balls count as meeting [m].
-
-        Raises:
-            AnatomyError: the method is unknown, or poses do not fit.
+        By ``tree``, ``envelope`` or ``bitfield``, with a gap up to which balls count as
+        meeting [m]; AnatomyError: the method is unknown, or poses do not fit.
         """
         if not (np.isfinite(margin) and margin >= 0):
             raise AnatomyError(f"the margin must be 0 or more, not {margin} m")
@@ -480,13 +446,16 @@ class ContactDetector:
             place(self._nodes, self._nodes_first, turns, shifts, self._tree.centres)
             hits = by_trees(balls, self._tree)
         elif method == "envelope":
-            hits = by_envelopes(balls, *self._envelopes(turns, shifts))
+            roots = self._nodes_first[:-1]  # balls around the bones
+            middles = np.einsum("nij,nj->ni", turns, self._nodes[roots]) + shifts
+            hits = by_envelopes(balls, middles, self._tree.radii[roots])
         elif method == "bitfield":
-            hits = self._by_bit_fields(balls)
+            allowed = np.zeros((self.count, self.count), dtype=bool)
+            allowed[tuple(self.pairs.T)] = True
+            hits = np.asarray(by_bit_fields(balls, allowed, *self._cells(None)))
         else:
-            raise AnatomyError(
-                f"no method is called '{method}' (there are: {', '.join(METHODS)})"
-            )
+            known = ", ".join(METHODS)
+            raise AnatomyError(f"no method is called '{method}' (there are: {known})")
         return self._described(hits)
 
     def bit_field_size(self, poses: Poses, cell: float | None = None) -> int:
@@ -500,21 +469,6 @@ class ContactDetector:
         turns = finite_array(poses.rotations, (n, 3, 3), "rotations", AnatomyError)
         shifts = finite_array(poses.positions, (n, 3), "positions", AnatomyError)
         return np.ascontiguousarray(turns), np.ascontiguousarray(shifts)
-
-    def _envelopes(
-        self, turns: np.ndarray, shifts: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Balls around the bones: the roots of their trees."""
-        roots = self._nodes_first[:-1]
-        middles = np.einsum("nij,nj->ni", turns, self._nodes[roots]) + shifts
-        return middles, self._tree.radii[roots]
-
-    def _by_bit_fields(self, balls: Balls) -> np.ndarray:
-        allowed = np.zeros((self.count, self.count), dtype=bool)
-        allowed[tuple(self.pairs.T)] = True
-        low, cell, widths = self._cells(None)
-        hits = by_bit_fields(balls, allowed, low, cell, widths)
-        return np.asarray(hits)
 
     def _cells(self, cell: float | None) -> tuple[np.ndarray, float, np.ndarray]:
         low = (self._world - self._radii[:, None]).min(axis=0)
@@ -535,16 +489,8 @@ class ContactDetector:
         point = self._world[b] + normal * (self._radii[b] - depth / 2)[:, None]
         bodies = np.searchsorted(self._first, hits, side="right") - 1
         balls = hits - self._first[bodies]
-        return Contacts(
-            bodies[:, 0],
-            balls[:, 0],
-            bodies[:, 1],
-            balls[:, 1],
-            depth,
-            normal,
-            point,
-            distance / reach,
-        )
+        pairs = (bodies[:, 0], balls[:, 0], bodies[:, 1], balls[:, 1])
+        return Contacts(*pairs, depth, normal, point, distance / reach)
 
 
 def detect(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,17 +22,10 @@ from humans_sim.core.kernels import kernel
 
 @kernel
 def meet_in_list(bodies, centres, radii, rotations, positions):
-    """Pairs of a list that overlap.
+    """Pairs of a list that overlap: numbers, depths (c,), normals and points (c, 3).
 
-    Args:
-        bodies: of the pairs (k, 2).
-        centres: of their balls, in the bodies' frames (k, 2, 3) [m].
-        radii: (k, 2) [m].
-        rotations: of the bodies (n, 3, 3).
-        positions: (n, 3) [m].
-
-    Returns:
-        numbers of the pairs (c,), depths (c,), normals and points (c, 3).
+    Bodies of the pairs (k, 2), centres of their balls in the bodies' frames (k, 2, 3)
+    and radii (k, 2) [m]; rotations (n, 3, 3) and positions (n, 3) [m] of the bodies.
     """
     count = len(bodies)
     hits = np.empty(count, np.int64)
@@ -62,20 +56,12 @@ def meet_in_list(bodies, centres, radii, rotations, positions):
 
 
 class BallTable:
-    """Balls of all bones in one table.
-
-    Args:
-        models: of the bones, each in its own frame.
-        origins: points of the bones that centres are measured from (n, 3) [m].
-    """
+    """Balls of all bones in one table, measured from their origins (n, 3) [m]."""
 
     def __init__(self, models: Sequence[BallModel], origins: np.ndarray) -> None:
-        """Stack them."""
         self._first = np.cumsum([0, *(len(model) for model in models)])[:-1]
-        parts = [
-            model.centres - own for model, own in zip(models, origins, strict=True)
-        ]
-        self._centres = np.concatenate(parts)
+        pairs = zip(models, origins, strict=True)
+        self._centres = np.concatenate([model.centres - own for model, own in pairs])
         self._radii = np.concatenate([model.radii for model in models])
 
     def centres(self, bones: np.ndarray, balls: np.ndarray) -> np.ndarray:
@@ -96,17 +82,11 @@ class BallTable:
 class PairList:
     """Contacts of bones that move little from one call to the next.
 
-    Args:
-        models: of the bones, each in its own frame.
-        roles: ``free``, ``driven`` or ``fixed`` of each; all free unless given.
-        exclusions: pairs of numbers of bones that never meet.
-        margin: gap up to which pairs are kept [m].
+    Arguments are those of :class:`ContactDetector`, and a gap up to which pairs are
+    kept [m].
 
     Attributes:
         searches: how often the list was renewed.
-
-    Raises:
-        AnatomyError: the margin is not positive, or numbers do not fit.
     """
 
     def __init__(
@@ -116,46 +96,37 @@ class PairList:
         exclusions: Iterable[tuple[int, int]] = (),
         margin: float = 4e-4,
     ) -> None:
-        """Nothing is kept yet."""
         if not (np.isfinite(margin) and margin > 0):
             raise AnatomyError(f"the margin must be positive, not {margin} m")
         self._detector = ContactDetector(models, roles, exclusions)
         self._balls = BallTable(models, np.zeros((len(models), 3)))
         self._margin = float(margin)
         self._middles = np.array([m.centres.mean(axis=0) for m in models])
-        self._extents = np.array(
-            [
-                np.linalg.norm(model.centres - middle, axis=1).max()
-                for model, middle in zip(models, self._middles, strict=True)
-            ]
-        )
+        pairs = zip(models, self._middles, strict=True)
+        arms = [np.linalg.norm(model.centres - own, axis=1) for model, own in pairs]
+        self._extents = np.array([arm.max() for arm in arms])
         self._poses: Poses | None = None
         self.searches = 0
 
     def contacts(self, poses: Poses) -> Contacts:
-        """The contacts of :meth:`ContactDetector.detect`, in the same order.
-
-        Raises:
-            AnatomyError: poses do not fit, or are not finite.
-        """
+        """The contacts of :meth:`ContactDetector.detect`, in the same order."""
         if self._poses is None or not self._travel(poses) < self._margin:
-            self._renew(poses)
+            near = self._near = self._detector.detect(poses, margin=self._margin)
+            sides = ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
+            self._bodies = np.stack([near.body_i, near.body_j], axis=1)
+            self._centres = np.stack([self._balls.centres(*s) for s in sides], axis=1)
+            self._radii = np.stack([self._balls.radii(*s) for s in sides], axis=1)
+            self._poses = Poses(poses.rotations.copy(), poses.positions.copy())
+            self.searches += 1
         turns = np.ascontiguousarray(poses.rotations, dtype=float)
         shifts = np.ascontiguousarray(poses.positions, dtype=float)
         hits, depth, normal, point = meet_in_list(
             self._bodies, self._centres, self._radii, turns, shifts
         )
-        near = self._near
-        reach = self._radii[hits].sum(axis=1)
-        return Contacts(
-            near.body_i[hits],
-            near.ball_i[hits],
-            near.body_j[hits],
-            near.ball_j[hits],
-            depth,
-            normal,
-            point,
-            1 - depth / reach,
+        relative = 1 - depth / self._radii[hits].sum(axis=1)
+        found = self._near.chosen(hits)
+        return replace(
+            found, depth=depth, normal=normal, point=point, relative=relative
         )
 
     def _travel(self, poses: Poses) -> float:
@@ -168,12 +139,3 @@ class PairList:
         moved = np.linalg.norm(middle, axis=1) + size * self._extents
         pairs = self._detector.pairs
         return float(moved[pairs].sum(axis=1).max(initial=0.0))
-
-    def _renew(self, poses: Poses) -> None:
-        near = self._near = self._detector.detect(poses, margin=self._margin)
-        sides = ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
-        self._bodies = np.stack([near.body_i, near.body_j], axis=1)
-        self._centres = np.stack([self._balls.centres(*side) for side in sides], axis=1)
-        self._radii = np.stack([self._balls.radii(*side) for side in sides], axis=1)
-        self._poses = Poses(poses.rotations.copy(), poses.positions.copy())
-        self.searches += 1

@@ -40,12 +40,8 @@ _TINY = 1e-30
 class Trajectory:
     """The result of an integration.
 
-    Attributes:
-        t: times of the accepted steps (k + 1,) [s].
-        q: states (k + 1, m).
-        errors: largest error of each step over its tolerance (k,).
-        rejected: steps that were taken again.
-        extrapolated: steps along the tangent.
+    Times of the accepted steps (k + 1,) [s], states (k + 1, m), largest error of each
+    step over its tolerance (k,); steps that were taken again, and along the tangent.
     """
 
     t: np.ndarray
@@ -104,18 +100,15 @@ def cash_karp(
         last = t + h >= t_end * (1 - 1e-15)
         size = t_end - t if last else h
         new, error = runge_kutta_step(CASH_KARP, rates, t, q, size, slope)
-        ratio = float(
-            np.max(np.abs(error) / (tolerance * _scales(scale, q, slope, size)))
-        )
+        scales = tolerance * _scales(scale, q, slope, size)
+        ratio = float(np.max(np.abs(error) / scales))
         if not np.isfinite(ratio) or not np.isfinite(new).all():
             ratio = np.inf
         if ratio > 1.0:
             rejected += 1
-            h = (
-                size * max(_SAFE * ratio**-0.25, _SHRINK)
-                if ratio < np.inf
-                else size / 10
-            )
+            h = size / 10
+            if ratio < np.inf:
+                h = size * max(_SAFE * ratio**-0.25, _SHRINK)
             if h >= least_step:
                 continue
             if not extrapolate:
@@ -138,9 +131,8 @@ def cash_karp(
         h = min(max(size * grow, h if last else 0.0), largest_step)
         if t < t_end:
             slope = rates(t, q)
-    return Trajectory(
-        np.array(times), np.array(states), np.array(errors), rejected, extrapolated
-    )
+    arrays = np.array(times), np.array(states), np.array(errors)
+    return Trajectory(*arrays, rejected, extrapolated)
 
 
 def runge_kutta(rates: Rates, q0: np.ndarray, t_end: float, steps: int) -> Trajectory:

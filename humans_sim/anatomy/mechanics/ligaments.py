@@ -46,14 +46,10 @@ class TieArrays(NamedTuple):
 
 @kernel
 def pull(ties, moving, force, torque, tension):
-    """Add the pulls of ligaments at the centres, and their torques about them.
+    """Add the pulls of ligaments at the centres (n, 3) [N], and their torques [N m].
 
-    Args:
-        ties: arrays of the ligaments.
-        moving: centres x, rotations, velocities v and spins w of the bodies.
-        force: (n, 3) [N]; changed.
-        torque: (n, 3) [N m]; changed.
-        tension: of the ligaments, never below zero (l,) [N]; written.
+    Moving are centres x, rotations, velocities v and spins w of the bodies; tensions
+    (l,) [N], never below zero, are written.
     """
     x, frames, v, w = moving
     arms = np.empty((2, 3))
@@ -121,36 +117,25 @@ class Ligament:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no ligament.
-
-        Raises:
-            AnatomyError: a number makes no sense, or it joins a bone to itself.
-        """
+        """Refuse numbers that make no sense, and a ligament from a bone to itself."""
         if self.body_i == self.body_j:
-            raise AnatomyError(
-                f"ligament {self.name} joins bone {self.body_i} to itself"
-            )
+            own = f"joins bone {self.body_i} to itself"
+            raise AnatomyError(f"ligament {self.name} {own}")
         for what in ("point_i", "point_j"):
-            finite_array(
-                getattr(self, what), (3,), f"{what} of {self.name}", AnatomyError
-            )
+            point, name = getattr(self, what), f"{what} of {self.name}"
+            finite_array(point, (3,), name, AnatomyError)
         if not 0 <= self.slack < self.greatest < np.inf:
-            raise AnatomyError(
-                f"ligament {self.name}: its slack length {self.slack} m must be below "
-                f"its greatest {self.greatest} m"
+            lengths = (
+                f"length {self.slack} m must be below its greatest {self.greatest} m"
             )
+            raise AnatomyError(f"ligament {self.name}: its slack {lengths}")
         if not (0 < self.stiffness < np.inf and 0 <= self.damping < np.inf):
-            raise AnatomyError(
-                f"ligament {self.name}: stiffness must be positive and damping not "
-                "negative"
-            )
+            need = "stiffness must be positive and damping not negative"
+            raise AnatomyError(f"ligament {self.name}: {need}")
 
 
 class Ligaments:
     """Ligaments of a hand, all at once; a load of :mod:`humans_sim.bodies.loads`.
-
-    Args:
-        ligaments: in any number.
 
     Attributes:
         names: of the ligaments.
@@ -162,57 +147,44 @@ class Ligaments:
     """
 
     def __init__(self, ligaments: Sequence[Ligament]) -> None:
-        """Stack them."""
         self.ligaments = tuple(ligaments)
         self.names = tuple(one.name for one in ligaments)
         self.body_i = np.array([one.body_i for one in ligaments], dtype=np.int64)
         self.body_j = np.array([one.body_j for one in ligaments], dtype=np.int64)
-        count = len(self.ligaments)
-        self._point_i = np.array([o.point_i for o in ligaments], float).reshape(
-            count, 3
-        )
-        self._point_j = np.array([o.point_j for o in ligaments], float).reshape(
-            count, 3
-        )
-        self.points = (self._point_i, self._point_j)
+        points = [(one.point_i, one.point_j) for one in ligaments]
+        both = np.array(points, dtype=float).reshape(len(ligaments), 2, 3)
+        self.points = both[:, 0].copy(), both[:, 1].copy()
         self.slack = np.array([one.slack for one in ligaments], dtype=float)
         self._span = np.array([o.greatest - o.slack for o in ligaments], dtype=float)
         self._stiffness = np.array([one.stiffness for one in ligaments], dtype=float)
         self.damping = np.array([one.damping for one in ligaments], dtype=float)
-        self._arrays = TieArrays(
-            self.body_i,
-            self.body_j,
-            *self.points,
-            self.slack,
-            self._span,
-            self._stiffness,
-            self.damping,
-        )
+        ends = (self.body_i, self.body_j, *self.points)
+        laws = (self.slack, self._span, self._stiffness, self.damping)
+        self._arrays = TieArrays(*ends, *laws)
 
     def __len__(self) -> int:
         """How many."""
         return len(self.ligaments)
 
     def without(self, *names: str) -> Ligaments:
-        """The others, as if some had been cut.
-
-        Raises:
-            AnatomyError: there is none of a name.
-        """
+        """The others, as if some had been cut."""
         for name in names:
             if name not in self.names:
+                known = ", ".join(self.names)
                 raise AnatomyError(
-                    f"no ligament is called '{name}' (there are: "
-                    f"{', '.join(self.names)})"
+                    f"no ligament is called '{name}' (there are: {known})"
                 )
         return Ligaments([one for one in self.ligaments if one.name not in names])
 
     def ends(self, moving: Moving) -> tuple[np.ndarray, np.ndarray]:
         """Attachments in the world, on bones i and j (n, 3) each [m]."""
-        return (
-            moving.x[self.body_i] + self._arms(moving, self.body_i, self._point_i),
-            moving.x[self.body_j] + self._arms(moving, self.body_j, self._point_j),
+        one, other = (
+            moving.x[bodies] + np.einsum("nij,nj->ni", moving.frames[bodies], points)
+            for bodies, points in zip(
+                (self.body_i, self.body_j), self.points, strict=True
+            )
         )
+        return one, other
 
     def lengths(self, moving: Moving) -> np.ndarray:
         """Distances of the attachments (n,) [m]."""
@@ -267,11 +239,6 @@ class Ligaments:
         force, slope = _law(inner)
         tension = self._stiffness * self._span * (force + slope * (share - inner))
         return tension, np.where(lengths > self.slack, self._stiffness * slope, 0.0)
-
-    def _arms(
-        self, moving: Moving, bodies: np.ndarray, points: np.ndarray
-    ) -> np.ndarray:
-        return np.einsum("nij,nj->ni", moving.frames[bodies], points)
 
 
 def _law(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

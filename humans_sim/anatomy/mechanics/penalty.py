@@ -59,17 +59,10 @@ class ContactArrays(NamedTuple):
 
 @kernel
 def add_penalty(contacts, moving, law, force, torque):
-    """Add the forces of contacts at the centres, and their torques about them.
+    """Add the forces of contacts at the centres (n, 3) [N], and their torques [N m].
 
-    Args:
-        contacts: arrays of the contacts.
-        moving: centres x, rotations, velocities v and spins w of the bodies.
-        law: numbers of the law.
-        force: (n, 3) [N]; changed.
-        torque: (n, 3) [N m]; changed.
-
-    Returns:
-        the energy stored in the overlaps [J].
+    Moving are centres x, rotations, velocities v and spins w of the bodies; the energy
+    stored in the overlaps is returned [J].
     """
     x, _, v, w = moving
     energy = 0.0
@@ -157,11 +150,7 @@ class PenaltyLaw:
     slip_spin: float = 1e-2
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            AnatomyError: a number is negative, or the stiffness or a speed zero.
-        """
+        """Refuse numbers that are negative, and a stiffness or a speed of zero."""
         for name in ("stiffness", "slip_speed", "slip_spin"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
@@ -172,38 +161,16 @@ class PenaltyLaw:
                 raise AnatomyError(f"{name} must not be negative, not {value}")
 
     def add(
-        self,
-        contacts: Contacts,
-        moving: Moving,
-        force: np.ndarray,
-        torque: np.ndarray,
+        self, contacts: Contacts, moving: Moving, force: np.ndarray, torque: np.ndarray
     ) -> float:
         """Add the forces of contacts at the bones' centres and torques about them.
 
-        Args:
-            contacts: of the bones in their poses.
-            moving: motion of the bones.
-            force: (n, 3) [N]; changed.
-            torque: (n, 3) [N m]; changed.
-
-        Returns:
-            the energy stored in the overlaps [J].
+        To (n, 3) [N] and [N m]; the energy stored in the overlaps is returned [J].
         """
-        arrays = ContactArrays(
-            contacts.body_i,
-            contacts.body_j,
-            contacts.depth,
-            contacts.normal,
-            contacts.point,
-        )
-        numbers = PenaltyNumbers(
-            float(self.stiffness),
-            float(self.friction),
-            float(self.rolling),
-            float(self.pivoting),
-            float(self.slip_speed),
-            float(self.slip_spin),
-        )
+        c = contacts
+        arrays = ContactArrays(c.body_i, c.body_j, c.depth, c.normal, c.point)
+        values = (getattr(self, name) for name in PenaltyNumbers._fields)
+        numbers = PenaltyNumbers(*map(float, values))
         fields = tuple(np.ascontiguousarray(part, dtype=float) for part in moving)
         return float(add_penalty(arrays, fields, numbers, force, torque))
 
@@ -229,22 +196,11 @@ def percussion(
     normal: np.ndarray,
     restitution: float = 0.0,
 ) -> tuple[BodyState, float]:
-    """The state after two bodies collide.
+    """The state after two bodies of a scene collide, and the percussion [N s].
 
-    Args:
-        bodies: of the scene.
-        state: before.
-        pair: numbers of the two.
-        point: where they touch (3,) [m].
-        normal: unit vector from the second to the first (3,).
-        restitution: e, 0 to 1.
-
-    Returns:
-        the state after, and the percussion along the normal [N s]; zero where they
-        part already.
-
-    Raises:
-        AnatomyError: the normal is no unit vector, or e out of its range.
+    They touch at a point (3,) [m], with a unit normal from the second to the first
+    (3,), and a restitution e of 0 to 1; the percussion along it is zero where they part
+    already.
     """
     if not 0 <= restitution <= 1:
         raise AnatomyError(f"restitution is 0 to 1, not {restitution}")

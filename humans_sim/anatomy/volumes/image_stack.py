@@ -37,13 +37,10 @@ _FINEST, _COARSEST = 1e-6, 0.01
 
 @dataclass(frozen=True)
 class ImageStack:
-    """Grey levels of slices.
+    """Grey levels of slices (slices, rows, columns), of any kind of numbers.
 
-    Attributes:
-        values: (slices, rows, columns), of any kind of numbers.
-        positions: of the slices along their normal (slices,), rising [m].
-        pixel: height and width of a pixel (2,) [m].
-        notes: what was put right, one line each.
+    Positions of the slices along their normal rise (slices,), pixels have a height and
+    a width (2,) [m]; notes say what was put right.
     """
 
     values: np.ndarray
@@ -52,24 +49,19 @@ class ImageStack:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no stack.
+        """Refuse too few slices, slices out of order or too far apart, and values.
 
-        Raises:
-            ImageStackError: too few slices, a pixel or distance that no image has,
-                slices out of order or too far apart, or a value that is not finite.
+        ImageStackError: also a pixel or distance that no image has.
         """
         values = np.asarray(self.values)
         if values.ndim != 3 or len(values) < 2 or min(values.shape[1:]) < 3:
-            raise ImageStackError(
-                "a stack has 2 slices or more of 3 x 3 pixels or more, not "
-                f"{values.shape}"
-            )
+            need = "2 slices or more of 3 x 3 pixels or more"
+            raise ImageStackError(f"a stack has {need}, not {values.shape}")
         if values.dtype.kind not in "biuf":
             raise ImageStackError(f"grey levels are numbers, not {values.dtype}")
         pixel = finite_array(self.pixel, (2,), "pixel of a stack", ImageStackError)
-        places = finite_array(
-            self.positions, (len(values),), "positions of slices", ImageStackError
-        )
+        wanted, what = (len(values),), "positions of slices"
+        places = finite_array(self.positions, wanted, what, ImageStackError)
         steps = np.diff(places)
         if not (steps > 0).all():
             bad = int(np.flatnonzero(steps <= 0)[0])
@@ -77,12 +69,9 @@ class ImageStack:
                 f"slice {bad + 1} lies at {places[bad + 1]:g} m, not beyond slice "
                 f"{bad} at {places[bad]:g} m"
             )
-        for what, length in (
-            ("pixel", pixel.min()),
-            ("pixel", pixel.max()),
-            ("distance of slices", float(np.median(steps))),
-        ):
-            check_length(what, float(length))
+        for length in (pixel.min(), pixel.max()):
+            check_length("pixel", float(length))
+        check_length("distance of slices", float(np.median(steps)))
         if steps.max() > LARGEST_GAP * np.median(steps):
             bad = int(steps.argmax())
             raise ImageStackError(
@@ -102,17 +91,14 @@ def stack_of(
     missing: Sequence[int] = (),
     replace_nan: float | None = None,
 ) -> ImageStack:
-    """A stack of slices that lie at equal distances.
+    """A stack of slices (slices, rows, columns) that lie at equal distances.
 
     Args:
-        values: (slices, rows, columns).
+        values: grey levels.
         spacing: distance of slices, height and width of a pixel (3,) [m].
         missing: numbers of the slices that are not there, of all of them.
         replace_nan: level in the place of values that are no number; None: they are
             refused.
-
-    Raises:
-        ImageStackError: see :class:`ImageStack`.
     """
     values = np.asarray(values)
     notes = []
@@ -140,11 +126,7 @@ def stack_of(
 
 
 def check_length(what: str, length: float) -> None:
-    """Refuse lengths that no image of a bone has.
-
-    Raises:
-        ImageStackError: it is not positive, or in another unit.
-    """
+    """Refuse lengths that no image of a bone has."""
     if not length > 0:
         raise ImageStackError(f"the {what} must be positive, not {length:g} m")
     if not _FINEST <= length <= _COARSEST:
@@ -187,13 +169,7 @@ def _library(module: str, what: str) -> Any:
 
 
 def read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
-    """Read an image of three axes, turned to right, front and top.
-
-    Raises:
-        FileError: it is none.
-        ImageStackError: its pixels are no stack.
-        MissingDependencyError: nibabel is not installed.
-    """
+    """Read an image of three axes, turned to right, front and top, by nibabel."""
     nibabel = _library("nibabel", "a NIfTI file")
     check_regular(path, FileError, _SCALED * PIXELS.most)
     at_file = partial(FileError, path=path)
@@ -214,22 +190,16 @@ def read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
         raise
     except Exception as error:  # its readers raise what they like
         raise FileError(f"not a NIfTI image: {error}", path) from error
-    return stack_of(
-        values.transpose(2, 1, 0), zooms[::-1].tolist(), replace_nan=replace_nan
-    )
+    planes, spacing = values.transpose(2, 1, 0), zooms[::-1].tolist()
+    return stack_of(planes, spacing, replace_nan=replace_nan)
 
 
 @dataclass(frozen=True)
 class _Slice:
     """One file of a series.
 
-    Attributes:
-        path: of the file.
-        series: to which it belongs.
-        axes: directions of a row's and a column's pixels (2, 3).
-        height: along their normal [m].
-        pixel: height and width (2,) [m].
-        values: (rows, columns).
+    Directions of a row's and a column's pixels (2, 3), height along their normal [m],
+    height and width of a pixel (2,) [m], and values (rows, columns).
     """
 
     path: Path
@@ -241,13 +211,12 @@ class _Slice:
 
 
 def read_dicom(files: Sequence[Path]) -> ImageStack:
-    """Read a series of slices, in the order of their places.
+    """Read a series of slices, in the order of their places, by pydicom.
 
     Raises:
         FileError: a file is no slice.
         ImageStackError: files of several series, slices of different sizes or
             directions, or too many missing.
-        MissingDependencyError: pydicom is not installed.
     """
     pydicom = _library("pydicom", "a DICOM series")
     slices: list[_Slice] = []
@@ -301,16 +270,13 @@ def _read_slice(pydicom: Any, path: Path, number: int, size: int) -> _Slice:
 
 def _check_alike(first: _Slice, other: _Slice) -> None:
     """Refuse a slice that is not of the first one's series."""
-    different = [
-        what
-        for what, differs in (
-            ("series", other.series != first.series),
-            ("size", other.values.shape != first.values.shape),
-            ("direction", np.abs(other.axes - first.axes).max() > _ALIKE),
-            ("pixel", np.abs(other.pixel / first.pixel - 1).max() > _ALIKE),
-        )
-        if differs
-    ]
+    differences = {
+        "series": other.series != first.series,
+        "size": other.values.shape != first.values.shape,
+        "direction": np.abs(other.axes - first.axes).max() > _ALIKE,
+        "pixel": np.abs(other.pixel / first.pixel - 1).max() > _ALIKE,
+    }
+    different = [what for what, differs in differences.items() if differs]
     if different:
         raise ImageStackError(
             f"{other.path.name} differs from {first.path.name} in its "
@@ -436,12 +402,9 @@ def _read_pictures(
 
 
 def _read_pages(path: Path, pixels: int = 0, size: int = 0) -> list[np.ndarray]:
-    """Pages of a picture, after others of a folder.
+    """Pages of a picture, after pixels of others of a folder; size of all files so far.
 
-    Args:
-        path: the picture.
-        pixels: of those before.
-        size: of all files so far; of this one unless given [bytes].
+    Of this one unless given [bytes].
     """
     from PIL import Image
 

@@ -41,11 +41,9 @@ Components = Literal["largest", "all"]
 
 @dataclass(frozen=True)
 class PreparedMesh:
-    """A closed mesh, and how it became one.
+    """A mesh, closed, turned outwards, in metres, and how it became one.
 
-    Attributes:
-        mesh: closed, turned outwards, in metres.
-        repairs: what was done, one line each; empty: it was sound.
+    Repairs are one line each; empty: it was sound.
     """
 
     mesh: trimesh.Trimesh
@@ -55,12 +53,7 @@ class PreparedMesh:
 def read_bone(
     path: Path | str, unit: str | None = None, components: Components | None = None
 ) -> PreparedMesh:
-    """Read a bone from ``.stl``, ``.obj`` or ``.ply``; see :func:`prepare_mesh`.
-
-    Raises:
-        FileError: the file cannot be read.
-        BoneMeshError: its mesh bounds no bone.
-    """
+    """Read a bone from ``.stl``, ``.obj`` or ``.ply``; see :func:`prepare_mesh`."""
     import trimesh
 
     mesh = read_mesh_file(path, 1.0, lambda v, f: trimesh.Trimesh(v, f, process=False))
@@ -71,9 +64,7 @@ def read_bone(
 
 
 def prepare_mesh(
-    mesh: trimesh.Trimesh,
-    unit: str | None = None,
-    components: Components | None = None,
+    mesh: trimesh.Trimesh, unit: str | None = None, components: Components | None = None
 ) -> PreparedMesh:
     """Make a mesh the closed surface of one bone.
 
@@ -107,9 +98,8 @@ def _scale(extent: float, unit: str | None, repairs: list[str]) -> float:
     """Length of the unit [m]."""
     if unit is not None:
         if unit not in UNITS:
-            raise BoneMeshError(
-                f"the unit '{unit}' is not known (there are: {', '.join(UNITS)})"
-            )
+            known = ", ".join(UNITS)
+            raise BoneMeshError(f"the unit '{unit}' is not known (there are: {known})")
         if not LEAST <= extent * UNITS[unit] <= MOST:
             raise BoneMeshError(
                 f"no bone is {extent * UNITS[unit]:.3g} m long: is '{unit}' its unit?"
@@ -186,9 +176,8 @@ def _closed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Holes capped by fans about their centres."""
     edges = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-    _, names, counts = np.unique(
-        np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
+    ends = np.sort(edges, axis=1)
+    _, names, counts = np.unique(ends, axis=0, return_inverse=True, return_counts=True)
     shared = counts[names.reshape(-1)]
     if (shared > 2).any():
         raise BoneMeshError(
@@ -209,7 +198,8 @@ def _closed(
         centre = np.full(len(loop), len(vertices) + len(middles))
         caps.append(np.column_stack([np.roll(loop, -1), loop, centre]))
         middles.append(middle)
-    whole = _area(vertices, faces)
+    a, b, c = np.moveaxis(vertices[faces], 1, 0)
+    whole = float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()) / 2
     if area > _CAPS * (whole + area):
         raise BoneMeshError(
             f"the mesh is open: {len(loops)} holes are {area / (whole + area):.0%} of "
@@ -274,11 +264,6 @@ def _cones(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return np.einsum("ni,ni->n", a, np.cross(b, c)) / 6
 
 
-def _area(vertices: np.ndarray, faces: np.ndarray) -> float:
-    a, b, c = np.moveaxis(vertices[faces], 1, 0)
-    return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()) / 2
-
-
 _LARGEST = 1 << 24
 """A description above this size is refused [bytes]."""
 _PACKAGE, _FILE = "package://", "file://"
@@ -290,8 +275,7 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     Paths begin at the URDF's folder; of ``package://name/path`` at the nearest folder
     above it that has the path. The mesh is taken as it is, in its own frame.
 
-    Raises:
-        ModelFileError: it is no URDF, or has no such link with one mesh.
+    ModelFileError: it is no URDF, or has no such link with one mesh.
     """
     urdf = Path(urdf)
     text = read_bytes(urdf, ModelFileError, _LARGEST).decode("utf-8", "replace")
@@ -307,9 +291,8 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     check_numbers(meshes[0], "scale", 3, f"link {link[:80]}")
     scale = np.array(numbers(meshes[0], "scale", 1.0, 1.0, 1.0))
     if not (scale > 0).all():
-        raise element_error(
-            meshes[0], "the scale of a bone is above zero", None, "scale"
-        )
+        fault = "the scale of a bone is above zero"
+        raise element_error(meshes[0], fault, None, "scale")
     return _mesh_path(urdf, meshes[0].get("filename", "")), scale
 
 
@@ -318,15 +301,7 @@ def read_link_bone(
 ) -> PreparedMesh:
     """The collision mesh of a link of a URDF, as a bone.
 
-    Args:
-        urdf: the description.
-        link: its name.
-        mesh: the file of the mesh, where it was looked up and allowed before.
-
-    Raises:
-        ModelFileError: the URDF has no such mesh.
-        FileError: the mesh cannot be read.
-        BoneMeshError: it bounds no bone.
+    The file of the mesh may be given, where it was looked up and allowed before.
     """
     import trimesh
 

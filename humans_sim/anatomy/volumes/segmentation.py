@@ -51,10 +51,9 @@ _BODY = 0.6
 class Segmentation:
     """Parts of an image.
 
-    Attributes:
-        labels: of the pixels or voxels, 0 outside, parts from 1 on by falling size.
-        sizes: number of pixels or voxels of each part.
-        merged: parts that are probably several bones which touch, with how many lobes.
+    Labels of the pixels or voxels are 0 outside, parts from 1 on by falling size, and
+    sizes are numbers of these; merged: parts that are probably several bones which
+    touch, with how many lobes.
     """
 
     labels: np.ndarray
@@ -68,21 +67,19 @@ class Segmentation:
 
 
 def hysteresis(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Voxels above a low threshold and connected to one above a high one.
-
-    Args:
-        values: grey levels, of two or three axes.
-        low: threshold of growth.
-        high: threshold of seeds.
-
-    Raises:
-        ImageStackError: the thresholds are no numbers, or in the wrong order.
-    """
+    """Voxels above a low threshold and connected to one above a high one."""
     if not (np.isfinite(low) and np.isfinite(high) and low <= high):
         raise ImageStackError(
             f"the low threshold {low} must not be above the high one {high}"
         )
-    labels, count = ndimage.label(values >= low)
+    return _seeded(values, low, high)
+
+
+def _seeded(
+    values: np.ndarray, low: float, high: float, near: np.ndarray | None = None
+) -> np.ndarray:
+    """Connected parts of what is above a threshold, with a seed above another."""
+    labels, count = ndimage.label(values >= low, near)
     seeded = np.zeros(count + 1, dtype=bool)
     seeded[labels[values >= high]] = True
     seeded[0] = False
@@ -92,16 +89,9 @@ def hysteresis(values: np.ndarray, low: float, high: float) -> np.ndarray:
 def segment(
     values: np.ndarray, low: float, high: float, least: int = 1
 ) -> Segmentation:
-    """The parts that two thresholds leave.
+    """The parts that two thresholds leave, of some pixels at least.
 
-    Args:
-        values: grey levels (rows, columns) or (slices, rows, columns).
-        low: threshold of growth.
-        high: threshold of seeds.
-        least: smallest number of pixels of a part; smaller ones are noise.
-
-    Raises:
-        ImageStackError: the thresholds are in the wrong order, or nothing is left.
+    Grey levels are (rows, columns) or (slices, rows, columns).
     """
     labels, count = ndimage.label(hysteresis(np.asarray(values), low, high))
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
@@ -141,29 +131,28 @@ def count_lobes(part: np.ndarray) -> int:
 
 
 def deriche_gradient(values: np.ndarray, alpha: float = 1.0) -> np.ndarray:
-    """Gradient of an image by Deriche's recursive filters.
+    """Gradient of an image along rows and columns (2, rows, columns) [1 / pixel].
 
-    Args:
-        values: grey levels (rows, columns).
-        alpha: width of the filter, in 1 / pixel; smaller ones smooth more.
-
-    Returns:
-        the gradient along rows and columns (2, rows, columns) [1 / pixel].
+    By Deriche's recursive filters; smaller alpha smooth more [1 / pixel].
     """
     if not alpha > 0:
         raise ImageStackError(f"alpha must be positive, not {alpha}")
     image = np.asarray(values, dtype=float)
     e = np.exp(-alpha)
+    k = (1 - e) ** 2 / (1 + 2 * alpha * e - e * e)
+    gain = (1 - e) ** 3 / (2 * (1 + e) * e)
+    poles = [1.0, -2 * e, e * e]
     gradients = []
     for axis in (0, 1):
-        smooth = _smoothed(image, e, alpha, 1 - axis)
+        # Smoothed across, k (alpha |x| + 1) exp(-alpha |x|), of unit sum.
+        across, flipped = 1 - axis, np.flip(image, 1 - axis)
+        before = _causal([k, k * e * (alpha - 1)], poles, image, across)
+        tail = [0.0, k * e * (alpha + 1), -k * e * e]
+        smooth = before + np.flip(_causal(tail, poles, flipped, across), across)
         # The derivative of the same kernel is odd: one side minus the other.
-        gain = (1 - e) ** 3 / (2 * (1 + e) * e)
-        poles = [1.0, -2 * e, e * e]
         before = _causal([0.0, e * gain], poles, smooth, axis)
-        after = np.flip(
-            _causal([0.0, e * gain], poles, np.flip(smooth, axis), axis), axis
-        )
+        flipped = np.flip(smooth, axis)
+        after = np.flip(_causal([0.0, e * gain], poles, flipped, axis), axis)
         gradients.append(after - before)
     return np.array(gradients)
 
@@ -171,16 +160,10 @@ def deriche_gradient(values: np.ndarray, alpha: float = 1.0) -> np.ndarray:
 def edges(
     values: np.ndarray, low: float, high: float, alpha: float = 1.0
 ) -> np.ndarray:
-    """Edges of an image: ridges of the gradient, kept by two thresholds.
+    """Which pixels of an image (rows, columns) are edges: ridges of the gradient.
 
-    Args:
-        values: grey levels (rows, columns).
-        low: gradient that resumes an edge [1 / pixel].
-        high: gradient that begins one [1 / pixel].
-        alpha: of the filter.
-
-    Returns:
-        which pixels are edges.
+    A gradient above the low threshold resumes an edge, one above the high begins one
+    [1 / pixel]; alpha is of :func:`deriche_gradient`.
     """
     down, right = deriche_gradient(values, alpha)
     size = np.hypot(down, right)
@@ -190,22 +173,7 @@ def edges(
     for sign in (1.0, -1.0):
         place = [rows + sign * down / safe, columns + sign * right / safe]
         ridge &= size >= ndimage.map_coordinates(size, place, order=1, mode="nearest")
-    kept = np.where(ridge, size, 0.0)
-    labels, count = ndimage.label(kept >= low, np.ones((3, 3)))
-    strong = np.zeros(count + 1, dtype=bool)
-    strong[labels[kept >= high]] = True
-    strong[0] = False
-    return np.asarray(strong[labels])
-
-
-def _smoothed(image: np.ndarray, e: float, alpha: float, axis: int) -> np.ndarray:
-    """Deriche's smoothing, k (alpha |x| + 1) exp(-alpha |x|), of unit sum."""
-    k = (1 - e) ** 2 / (1 + 2 * alpha * e - e * e)
-    poles = [1.0, -2 * e, e * e]
-    before = _causal([k, k * e * (alpha - 1)], poles, image, axis)
-    flipped = np.flip(image, axis)
-    after = _causal([0.0, k * e * (alpha + 1), -k * e * e], poles, flipped, axis)
-    return np.asarray(before + np.flip(after, axis))
+    return _seeded(np.where(ridge, size, 0.0), low, high, np.ones((3, 3)))
 
 
 def _causal(
@@ -221,15 +189,10 @@ def _causal(
 
 
 class Contour(NamedTuple):
-    """A filled contour of a slice as an ellipse.
+    """A filled contour of a slice, labelled from 1 on, as an ellipse [pixels].
 
-    Attributes:
-        slice_number: which slice.
-        label: of the part in the slice, from 1 on.
-        centre: row and column (2,) [pixels].
-        spread: second moments about the centre (2, 2) [pixels^2]; an ellipse has four
-            times these as squares of its semi-axes.
-        area: [pixels].
+    Its centre is row and column (2,), its spread the second moments about it (2, 2); an
+    ellipse has four times these as squares of its semi-axes.
     """
 
     slice_number: int
@@ -242,11 +205,7 @@ class Contour(NamedTuple):
 class Ambiguity(NamedTuple):
     """A contour that several contours of the next slice could continue, or vice versa.
 
-    Attributes:
-        slice_number: of the contour.
-        label: of the contour in its slice.
-        candidates: labels in the neighbouring slice.
-        forwards: whether that slice is the next, or the one before.
+    The candidates are labels there; forwards: that slice is the next.
     """
 
     slice_number: int
@@ -257,12 +216,9 @@ class Ambiguity(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkedContours:
-    """Contours put together to bones.
+    """Contours of each bone, slice by slice, and where another choice was possible.
 
-    Attributes:
-        contours: of each bone, slice by slice.
-        ambiguities: where another choice was possible.
-        labels: of the pixels, by bone from 1 on (slices, rows, columns).
+    The labels are of the pixels, by bone from 1 on (slices, rows, columns).
     """
 
     contours: tuple[tuple[Contour, ...], ...]
@@ -271,14 +227,9 @@ class LinkedContours:
 
 
 def link_contours(inside: np.ndarray, least: int = 4) -> LinkedContours:
-    """Link the filled contours of a stack from slice to slice.
+    """Link the filled contours of a stack (slices, rows, columns) from slice to slice.
 
-    Args:
-        inside: whether a pixel lies in a bone (slices, rows, columns).
-        least: smallest area of a contour [pixels].
-
-    Raises:
-        ImageStackError: there is no contour.
+    Of a smallest area [pixels]; ImageStackError: there is none.
     """
     inside = np.asarray(inside, dtype=bool)
     if inside.ndim != 3:
@@ -346,9 +297,8 @@ def _linked(
     for j, other in enumerate(after):
         if np.count_nonzero(meets[:, j]) > 1:
             labels = tuple(before[i].label for i in np.flatnonzero(meets[:, j]))
-            ambiguities.append(
-                Ambiguity(other.slice_number, other.label, labels, False)
-            )
+            where = other.slice_number, other.label
+            ambiguities.append(Ambiguity(*where, labels, False))
     chosen: dict[int, int] = {}
     taken: set[int] = set()
     for flat in np.argsort(nearness, axis=None):
@@ -401,10 +351,10 @@ def fill_between_slices(
     smoothing: float = 1.0,
     field: Literal["density", "distance"] = "density",
 ) -> Volume:
-    """The bone whose filled contours a stack has.
+    """The bone whose filled contours a stack of truth values has.
 
     Args:
-        stack: of truth values: whether a pixel lies inside the bone.
+        stack: whether a pixel lies inside the bone.
         spacing: edge of the volume's voxels [m]; the pixel's width unless given.
         smoothing: pixels for one coefficient of the spline in the slices; 1
             interpolates, 2 is the thesis'.
@@ -475,6 +425,5 @@ def _signed_distance(contour: np.ndarray) -> np.ndarray:
     if contour.all():
         return np.full(contour.shape, _EMPTY)
     inner = ndimage.distance_transform_edt(contour)
-    return np.asarray(inner - ndimage.distance_transform_edt(~contour)) - np.where(
-        contour, 0.5, -0.5
-    )
+    outer = ndimage.distance_transform_edt(~contour)
+    return np.asarray(inner - outer) - np.where(contour, 0.5, -0.5)

@@ -28,12 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Volume:
-    """Which voxels of a grid lie inside a bone.
+    """Which voxels of a grid (nx, ny, nz) lie inside a bone; none of its border does.
 
-    Attributes:
-        inside: (nx, ny, nz), of truth values; its border is False.
-        spacing: edge of a voxel [m].
-        origin: centre of the first voxel (3,) [m].
+    The spacing is the edge of a voxel [m], the origin the centre of the first (3,) [m].
     """
 
     inside: np.ndarray
@@ -41,12 +38,7 @@ class Volume:
     origin: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse what is no volume.
-
-        Raises:
-            AnatomyError: a shape or number makes no sense, the volume is empty, or it
-                reaches the border of its grid.
-        """
+        """Refuse what is no volume, is empty, or reaches the border of its grid."""
         inside = np.ascontiguousarray(self.inside)
         if inside.ndim != 3 or min(inside.shape, default=0) < 3:
             raise AnatomyError(
@@ -106,11 +98,7 @@ class Volume:
 
 
 def check_spacing(spacing: float) -> None:
-    """Refuse edges of voxels that no image of a bone has.
-
-    Raises:
-        AnatomyError: it is not positive, or above 1 cm: then millimetres were given.
-    """
+    """Refuse edges of voxels that no image of a bone has: millimetres were given."""
     if not (np.isfinite(spacing) and spacing > 0):
         raise AnatomyError(f"the spacing must be positive, not {spacing} m")
     if spacing > 0.01:
@@ -123,8 +111,7 @@ def check_spacing(spacing: float) -> None:
 def dice(first: Volume, second: Volume) -> float:
     """Dice's coefficient of two volumes of one spacing: 1 where they are equal.
 
-    Raises:
-        AnatomyError: their voxels differ in size, or lie beside each other.
+    They must be on one grid.
     """
     shift = (second.origin - first.origin) / first.spacing
     steps = np.rint(shift).astype(int)
@@ -156,13 +143,8 @@ def of_field(
     """The volume in which a function of x, y and z is negative.
 
     It is evaluated a plane of voxels at a time, so a large grid needs no more memory
-    than its truth values.
-
-    Args:
-        field: takes coordinates that broadcast [m].
-        low: corner of the box that is looked at (3,) [m].
-        high: opposite corner (3,) [m].
-        spacing: edge of a voxel [m].
+    than its truth values; the field takes coordinates that broadcast, between two
+    corners of a box (3,) [m].
 
     Raises:
         AnatomyError: the box is empty or too fine, or nothing in it is negative.
@@ -188,13 +170,7 @@ def of_ellipsoid(
     spacing: float,
     centre: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Volume:
-    """A solid ellipsoid along the axes; its surface belongs to it.
-
-    Args:
-        semi_axes: (3,) [m].
-        spacing: edge of a voxel [m].
-        centre: (3,) [m].
-    """
+    """A solid ellipsoid along the axes; its surface belongs to it [m]."""
     a, b, c = _positive(semi_axes)
     u, v, w = finite_array(centre, (3,), "centre", AnatomyError)
     reach = 1 + 1e-12  # voxels on the surface are inside, whatever the rounding
@@ -226,13 +202,9 @@ def of_box(size: Sequence[float], spacing: float) -> Volume:
 def of_rough_ellipsoid(
     semi_axes: Sequence[float], spacing: float, roughness: float, seed: int = 0
 ) -> Volume:
-    """An ellipsoid with a noisy surface, as segmented images give it.
+    """An ellipsoid with a noisy surface, as segmented images give it [m].
 
-    Args:
-        semi_axes: (3,) [m].
-        spacing: edge of a voxel [m].
-        roughness: standard deviation of the surface [m].
-        seed: of the noise.
+    The roughness is the standard deviation of the surface.
     """
     a, b, c = _positive(semi_axes)
     reach = 4 * roughness
@@ -326,14 +298,10 @@ def fill_columns(windings, inside):
 
 
 def voxelise(mesh: trimesh.Trimesh, spacing: float) -> Volume:
-    """The voxels whose centres lie inside a closed mesh.
+    """The voxels whose centres lie inside a closed mesh, its faces turned outwards.
 
-    Parts that overlap count once; closed surfaces turned inwards are hollows.
-
-    Args:
-        mesh: closed, its faces turned outwards, in metres
-            (:func:`~humans_sim.anatomy.volumes.mesh_repair.prepare_mesh` makes it so).
-        spacing: edge of a voxel [m].
+    :func:`~humans_sim.anatomy.volumes.mesh_repair.prepare_mesh` makes it so. Parts that
+    overlap count once; closed surfaces turned inwards are hollows.
 
     Raises:
         AnatomyError: the spacing makes no sense, or is too fine or too coarse.

@@ -61,13 +61,10 @@ _ACCEPTED, _TOLERATED = 1e-9, 1e-6
 
 @dataclass
 class RowForces:
-    """Rows and their impulses.
+    """Pairs that are rows (k,), and impulses along normal and tangents (k, 3) [N s].
 
-    Attributes:
-        active: numbers of the pairs that are rows (k,).
-        impulses: normal and tangents (k, 3) [N s].
-        residual: of the contact problem, relative.
-        frictionless: whether no friction forces were found and none are taken.
+    The residual is of the contact problem, relative; frictionless: no friction forces
+    were found and none are taken.
     """
 
     active: np.ndarray
@@ -105,7 +102,6 @@ class ContactRows:
         h: float,
         friction: float,
     ) -> None:
-        """Gaps by the trial."""
         self._pairs, self._trial, self._rates = pairs, trial, rates
         self._h, self._friction = h, friction
         self.gaps = self.predicted = pairs.end_gaps(trial)
@@ -117,12 +113,10 @@ class ContactRows:
         velocities: tuple[np.ndarray, np.ndarray],
         known: RowForces,
     ) -> tuple[np.ndarray, RowForces]:
-        """Velocity at the end, and forces of the rows.
+        """Velocity at the end, and forces of the rows, from known ones on.
 
-        Args:
-            factor: of the energy's second derivatives.
-            velocities: of the trial, and that of Newton's step without contact.
-            known: rows and impulses to begin with.
+        By a factor of the energy's second derivatives, the velocity of the trial and
+        that of Newton's step without contact.
 
         Raises:
             ContactProblemError: no forces were found, or rows never came to an end.
@@ -138,10 +132,9 @@ class ContactRows:
             more = self._violated(self.predicted, found.active)
             if len(more) == 0:
                 return v, found
-            found = RowForces(
-                np.concatenate([found.active, more]),
-                np.concatenate([found.impulses, np.zeros((len(more), 3))]),
-            )
+            none = np.zeros((len(more), 3))
+            active = np.concatenate([found.active, more])
+            found = RowForces(active, np.concatenate([found.impulses, none]))
             solved = False
         raise ContactProblemError("contact rows of bones came to no end", np.inf)
 
@@ -236,22 +229,16 @@ _JOINS = 12
 
 @dataclass(frozen=True)
 class StepNumbers:
-    """Numbers of the steps.
+    """Coulomb's coefficient of cartilage on cartilage, and viscosity [1/s].
 
-    Attributes:
-        friction: Coulomb's coefficient of cartilage on cartilage.
-        viscosity: losses of free bones, over their momenta [1/s].
+    The viscosity is losses of free bones over their momenta.
     """
 
     friction: float = 0.02
     viscosity: float = 5.0
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            AnatomyError: a number is negative or not finite.
-        """
+        """Refuse numbers that are negative or not finite."""
         for name in ("friction", "viscosity"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
@@ -288,24 +275,19 @@ class StepRecord:
 class BoneSteps:
     """Takes a wrist through steps of any length.
 
-    Args:
-        wrist: its bones and ligaments.
-        numbers: friction and viscosity.
-
     Attributes:
         state: of all bones; steps change it.
         record: of the last step; None before the first.
     """
 
     def __init__(self, wrist: Wrist, numbers: StepNumbers | None = None) -> None:
-        """Begin at rest."""
         self.wrist = wrist
         self.numbers = StepNumbers() if numbers is None else numbers
         self.bodies, self.state = wrist.bodies(), wrist.rest()
         self.record: StepRecord | None = None
         self._detector = wrist.detector()
         self._balls = wrist.balls()
-        self._free = np.flatnonzero([role == "free" for role in wrist.roles])
+        self._free = wrist.free
         self._columns = np.full(len(wrist.bones), -1)
         self._columns[self._free] = 6 * np.arange(len(self._free))
         self._v = np.zeros(6 * len(self._free))
@@ -313,11 +295,7 @@ class BoneSteps:
         self._near: Contacts | None = None
 
     def step(self, h: float, ends: BonePlaces) -> StepRecord:
-        """One step.
-
-        Args:
-            h: its length [s].
-            ends: where driven bones are at its end; others are not looked at.
+        """One step of a length [s], to where driven bones are at its end.
 
         Raises:
             AnatomyError: the step is not positive.
@@ -346,7 +324,11 @@ class BoneSteps:
         for _ in range(_JOINS):
             v, known = search.run(v, pairs, known, self.numbers.friction)
             moved = search.moved(v)
-            near = self._near_at(moved, pairs)
+            # As far as they came closer.
+            closed = float((pairs.gaps - pairs.end_gaps(moved)).max(initial=0.0))
+            margin = min(max(_MARGIN, 1.5 * closed), _FARTHEST)
+            poses = self.wrist.poses(moved.x, moved.frames)
+            near = self._detector.detect(poses, margin=margin)
             depth = float(near.depth.max(initial=0.0))
             if depth <= _DEPTH:
                 break
@@ -385,13 +367,6 @@ class BoneSteps:
             return self._detector.detect(poses, margin=gap)
         return near.chosen(near.depth > -gap)
 
-    def _near_at(self, moved: BonePlaces, pairs: NearPairs) -> Contacts:
-        """Pairs near each other at the end of a step, as far as they came closer."""
-        closed = float((pairs.gaps - pairs.end_gaps(moved)).max(initial=0.0))
-        margin = min(max(_MARGIN, 1.5 * closed), _FARTHEST)
-        poses = self.wrist.poses(moved.x, moved.frames)
-        return self._detector.detect(poses, margin=margin)
-
     def _mass(self) -> np.ndarray:
         """Mass matrix of the free bones at the beginning (6 f, 6 f)."""
         size = 6 * len(self._free)
@@ -422,12 +397,7 @@ class BoneSteps:
 class StepSearch:
     """Newton's method on the energy of a step with contact rows.
 
-    Args:
-        energy: of the step.
-        start: all bones at the beginning.
-        ends: where driven bones are at the end.
-        h: length of the step [s].
-        columns: first column of each bone, -1 where it is not free (n,).
+    The columns are the first of each bone, -1 where it is not free (n,).
 
     Attributes:
         count: Newton's steps so far.
@@ -442,7 +412,6 @@ class StepSearch:
         h: float,
         columns: np.ndarray,
     ) -> None:
-        """No step yet."""
         self._energy, self._start, self._ends, self._h = energy, start, ends, h
         self._free = np.flatnonzero(columns >= 0)
         self.count, self.settled = 0, False

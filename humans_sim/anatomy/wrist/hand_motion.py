@@ -47,19 +47,15 @@ class HandMotion:
     holding: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            AnatomyError: the kind is unknown, or a number makes no sense.
-        """
+        """Refuse an unknown kind, and numbers that make no sense."""
         if self.kind not in AXES:
+            known = ", ".join(AXES)
             raise AnatomyError(
-                f"no motion is called '{self.kind}' (there are: {', '.join(AXES)})"
+                f"no motion is called '{self.kind}' (there are: {known})"
             )
         if not 0 <= self.angle <= np.pi / 2:
-            raise AnatomyError(
-                f"the angle must lie between 0 and 90 degrees, not {self.angle} rad"
-            )
+            allowed = "between 0 and 90 degrees"
+            raise AnatomyError(f"the angle must lie {allowed}, not {self.angle} rad")
         if not 0 < self.duration < np.inf:
             raise AnatomyError(f"the duration must be positive, not {self.duration} s")
         if not (0 <= self.settling < np.inf and 0 <= self.holding < np.inf):
@@ -94,15 +90,9 @@ class HandMotion:
 
 
 class DrivenBones:
-    """Bones of a wrist as its hand moves them, quickly and often.
-
-    Args:
-        wrist: its bones.
-        motion: of the hand.
-    """
+    """Bones of a wrist as its hand moves them, quickly and often."""
 
     def __init__(self, wrist: Wrist, motion: HandMotion) -> None:
-        """Bones at rest."""
         self._motion, self._rest, self._centre = motion, wrist.centres, wrist.centre
         self._driven = np.flatnonzero([role == "driven" for role in wrist.roles])
         self._arms = self._rest[self._driven] - wrist.centre
@@ -121,10 +111,7 @@ class DrivenBones:
         x[self._driven] = self._centre + arms
         frames[self._driven] = matrix
         w[self._driven] = spin
-        v[self._driven] = arms @ _cross_matrix(spin).T
+        a, b, c = spin
+        crossed = np.array([[0, -c, b], [c, 0, -a], [-b, a, 0]])
+        v[self._driven] = arms @ crossed.T
         return Moving(x, frames, v, w)
-
-
-def _cross_matrix(w: np.ndarray) -> np.ndarray:
-    """Of w x, (3, 3)."""
-    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])

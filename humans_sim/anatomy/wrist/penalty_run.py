@@ -59,13 +59,9 @@ from humans_sim.core.rotations import turn
 class FreeBones(NamedTuple):
     """Free bones and the units of their states.
 
-    Attributes:
-        numbers: among all bones (f,).
-        masses: (f,) [kg].
-        inverses: of the inertias, in the bones' frames (f, 3, 3) [1/(kg m^2)].
-        length: unit of places [m].
-        speed: unit of velocities [m/s].
-        arm: unit of angular momenta over mass and unit of velocity [m].
+    Numbers among all bones (f,), masses [kg] and inverses of the inertias in the bones'
+    frames (f, 3, 3) [1/(kg m^2)]; units of places [m], of velocities [m/s], and an arm:
+    of angular momenta over mass and unit of velocity [m].
     """
 
     numbers: np.ndarray
@@ -137,26 +133,34 @@ _FIRST_STEP = 1e-3
 """Tried first, and made shorter by the error [s]."""
 
 
-class PenaltyMotion:
-    """Newton's and Euler's equations of the free bones of a wrist.
+class _WristForces:
+    """Forces of contact and ligaments on the bones of a wrist."""
 
-    Args:
-        wrist: its bones and ligaments.
-        motion: of its hand.
-        law: of contact.
-    """
+    def __init__(self, wrist: Wrist, law: PenaltyLaw) -> None:
+        self._law, self._ties = law, wrist.ligaments
+        self._centres, self._free = wrist.centres, wrist.free
+        self._near = PairList([bone.model for bone in wrist.bones], wrist.roles)
+
+    def forces(self, moving: Moving) -> tuple[np.ndarray, np.ndarray, Contacts, float]:
+        """Forces, torques (n, 3), the contacts, and the overlaps' energy [J]."""
+        turned = np.matmul(moving.frames, self._centres[:, :, None])[:, :, 0]
+        contacts = self._near.contacts(Poses(moving.frames, moving.x - turned))
+        force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
+        stored = self._law.add(contacts, moving, force, torque)
+        self._ties.add(0.0, moving, force, torque)
+        return force, torque, contacts, stored
+
+
+class PenaltyMotion(_WristForces):
+    """Newton's and Euler's equations of the free bones of a wrist."""
 
     def __init__(self, wrist: Wrist, motion: HandMotion, law: PenaltyLaw) -> None:
-        """Bones at rest."""
-        self._wrist, self._law = wrist, law
+        super().__init__(wrist, law)
         self._driven = DrivenBones(wrist, motion)
-        self._near = PairList([bone.model for bone in wrist.bones], wrist.roles)
-        self._centres, self._loss = wrist.centres, float(law.viscosity)
-        free = np.flatnonzero([role == "free" for role in wrist.roles])
-        bodies = wrist.bodies()
-        self._bones = FreeBones(
-            free, bodies.masses[free], bodies.inverses[free], _LENGTH, _SPEED, _ARM
-        )
+        self._loss = float(law.viscosity)
+        free, bodies = self._free, wrist.bodies()
+        masses, inverses = bodies.masses[free], bodies.inverses[free]
+        self._bones = FreeBones(free, masses, inverses, _LENGTH, _SPEED, _ARM)
 
     def start(self) -> np.ndarray:
         """The state at rest: 13 numbers a free bone."""
@@ -174,23 +178,11 @@ class PenaltyMotion:
     def rates(self, t: float, q: np.ndarray) -> np.ndarray:
         """Rates of a state."""
         moving = self.moving(t, q)
-        force, torque = self.forces(t, moving)[:2]
+        force, torque = self.forces(moving)[:2]
         rows = q.reshape(-1, 13)
         rates = np.empty_like(rows)
         free_rates(rows, self._bones, tuple(moving), (force, torque), self._loss, rates)
         return rates.ravel()
-
-    def forces(
-        self, t: float, moving: Moving
-    ) -> tuple[np.ndarray, np.ndarray, Contacts, float]:
-        """Forces, torques (n, 3), the contacts, and the overlaps' energy [J]."""
-        turned = np.matmul(moving.frames, self._centres[:, :, None])[:, :, 0]
-        poses = Poses(moving.frames, moving.x - turned)
-        contacts = self._near.contacts(poses)
-        force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
-        stored = self._law.add(contacts, moving, force, torque)
-        self._wrist.ligaments.add(t, moving, force, torque)
-        return force, torque, contacts, stored
 
 
 def move_by_penalty(
@@ -205,14 +197,11 @@ def move_by_penalty(
 ) -> WristRun:
     """Move a wrist by its driven bones, by the thesis' method.
 
-    Args:
-        wrist: its bones; its ligaments act where it has any (:meth:`Wrist.bare`).
-        motion: of the hand; adduction by 30 degrees unless given.
-        law: of contact; stiff enough for the thesis' thresholds unless given.
-        tolerance: epsilon of Cash and Karp's steps, in the units of this module.
-        sampling: time between samples, taken at the next end of a step [s].
-        most_steps: after which the motion is given up.
-        progress: called with the samples taken and their number.
+    Ligaments act where it has any (:meth:`Wrist.bare`). The law of contact is stiff
+    enough for the thesis' thresholds unless given; the tolerance is epsilon of Cash and
+    Karp's steps, in the units of this module. Samples are taken at the next end of a
+    step [s]; after the most steps the motion is given up. Progress is called with the
+    samples taken and their number.
 
     Returns:
         the run; its steps are those that the error chose, without the last.
@@ -222,28 +211,22 @@ def move_by_penalty(
     """
     motion = HandMotion() if motion is None else motion
     if not (np.isfinite(sampling) and 0 < sampling <= motion.duration):
-        raise AnatomyError(
-            f"samples lie between 0 and the duration apart, not {sampling} s"
-        )
+        apart = f"samples lie between 0 and the duration apart, not {sampling} s"
+        raise AnatomyError(apart)
     law = PenaltyLaw(WRIST_STIFFNESS) if law is None else law
     equations = PenaltyMotion(wrist, motion, law)
     recorder = Recorder(wrist, motion, "penalty")
-    before = motion.settling
+    before, ties = motion.settling, wrist.ligaments
     samples, count = round(motion.end / sampling) + 1, 0
     taken = 0
     overlaps: list[float] = []
 
     def keep(t: float, q: np.ndarray) -> None:
         moving = equations.moving(t, q)
-        contacts, stored = equations.forces(t, moving)[2:]
-        deepest = float(contacts.depth.max(initial=0.0))
-        recorder.add(
-            t,
-            moving,
-            wrist.ligaments.tensions(moving),
-            law.stiffness * deepest,
-            law.friction_share(contacts, moving),
-        )
+        contacts, stored = equations.forces(moving)[2:]
+        force = law.stiffness * float(contacts.depth.max(initial=0.0))
+        tensions, share = ties.tensions(moving), law.friction_share(contacts, moving)
+        recorder.add(t, moving, tensions, force, share)
         overlaps.append(stored)
 
     def accepted(t: float, q: np.ndarray, _: float) -> None:
@@ -282,19 +265,17 @@ _SHIFT_UNIT, _TURN_ARM = 1e-3, 1e-2
 """Units of the unknowns: of shifts, and of rotations times it [m]."""
 _REST = 1e-3
 """Force, or torque over 1 cm, that is still called rest [N]."""
-_ROUNDS = 20
-"""Of descents from one hand's place, each with rotations from the last."""
+_ROUNDS, _EVALUATIONS = 20, 4000
+"""Of descents from one hand's place, each with rotations from the last, and in all."""
 
 
 @dataclass(frozen=True)
 class Rest:
-    """Where free bones came to rest.
+    """Where all bones came to rest, without velocities, and how.
 
-    Attributes:
-        moving: all bones, without velocities.
-        potentials: at each of the descent's points, the first included (k,) [J].
-        force: greatest force, or torque over 1 cm, that is left on a free bone [N].
-        settled: whether that is as good as none.
+    Potentials at each of the descent's points, the first included (k,) [J]; the
+    greatest force, or torque over 1 cm, that is left on a free bone [N]; settled:
+    whether that is as good as none.
     """
 
     moving: Moving
@@ -303,22 +284,15 @@ class Rest:
     settled: bool
 
 
-class WristPotential:
+class WristPotential(_WristForces):
     """Potential of contact and ligaments over the poses of the free bones.
 
-    Args:
-        wrist: its bones and ligaments.
-        stiffness: K of each pair of balls [N/m].
+    With K of each pair of balls [N/m]; ``size`` is the number of unknowns.
     """
 
     def __init__(self, wrist: Wrist, stiffness: float) -> None:
-        """Nothing is searched yet."""
-        self._law = PenaltyLaw(stiffness, viscosity=0.0)
-        self._ties, self._centres = wrist.ligaments, wrist.centres
-        self._near = PairList([bone.model for bone in wrist.bones], wrist.roles)
-        self._free = np.flatnonzero([role == "free" for role in wrist.roles])
+        super().__init__(wrist, PenaltyLaw(stiffness, viscosity=0.0))
         self.size = 6 * len(self._free)
-        """Number of unknowns."""
 
     def moved(self, start: Moving, unknowns: np.ndarray) -> Moving:
         """All bones, the free ones shifted and turned from where they start."""
@@ -344,24 +318,10 @@ class WristPotential:
         slopes[:, 3:] = -_SHIFT_UNIT / _TURN_ARM * _pulled_back(theta, torque[f])
         return stored, slopes.ravel()
 
-    def forces(self, moving: Moving) -> tuple[np.ndarray, np.ndarray, Contacts, float]:
-        """Forces, torques (n, 3), the contacts, and the overlaps' energy [J]."""
-        turned = np.matmul(moving.frames, self._centres[:, :, None])[:, :, 0]
-        contacts = self._near.contacts(Poses(moving.frames, moving.x - turned))
-        force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
-        stored = self._law.add(contacts, moving, force, torque)
-        self._ties.add(0.0, moving, force, torque)
-        return force, torque, contacts, stored
-
-    def rest(self, start: Moving, most: int = 4000) -> Rest:
-        """The nearest minimum, by quasi-Newton descents (L-BFGS).
-
-        Args:
-            start: where all bones begin; others than free ones stay.
-            most: evaluations.
-        """
+    def rest(self, start: Moving) -> Rest:
+        """The nearest minimum, by quasi-Newton descents (L-BFGS) of the free bones."""
         first, _ = self.value(start, np.zeros(self.size))
-        potentials, left = [first], most
+        potentials, left = [first], _EVALUATIONS
         for _ in range(_ROUNDS):
             minimum = minimize(
                 lambda u, begin=start: self.value(begin, u),
@@ -380,15 +340,11 @@ class WristPotential:
                 },
             )
             start, left = self.moved(start, minimum.x), left - minimum.nfev
-            force = self._unbalanced(start)
-            if force < _REST or left <= 0:
+            force, torque = (part[self._free] for part in self.forces(start)[:2])
+            most = float(max(np.abs(force).max(), np.abs(torque).max() / _TURN_ARM))
+            if most < _REST or left <= 0:
                 break
-        return Rest(start, np.array(potentials), force, force < _REST)
-
-    def _unbalanced(self, moving: Moving) -> float:
-        force, torque = self.forces(moving)[:2]
-        f = self._free
-        return float(max(np.abs(force[f]).max(), np.abs(torque[f]).max() / _TURN_ARM))
+        return Rest(start, np.array(potentials), most, most < _REST)
 
 
 def move_quasistatic(
@@ -400,19 +356,13 @@ def move_quasistatic(
 ) -> WristRun:
     """Move a wrist by its driven bones, at rest in each place of the hand.
 
-    Args:
-        wrist: its bones and ligaments.
-        motion: of the hand; adduction by 30 degrees unless given. Only its kind and
-            its angles count: times are those of its ramp.
-        stiffness: K of each pair of balls [N/m].
-        samples: places of the hand, the first at rest, at equal angles.
-        progress: called with the places reached and their number.
+    Of the motion only its kind and its angles count: times are those of its ramp. K of
+    each pair of balls is a stiffness [N/m]; samples are places of the hand, the first
+    at rest, at equal angles. Progress is called with the places reached and their
+    number.
 
     Returns:
         the run; ``unsettled`` counts the places where forces are left.
-
-    Raises:
-        AnatomyError: a number makes no sense.
     """
     motion = HandMotion() if motion is None else motion
     if samples < 2:

@@ -82,21 +82,19 @@ def _yes(value: bool) -> str:
 
 
 def plausibility(run: WristRun) -> PlausibilityReport:
-    """Judge the motion of a wrist that has the eight carpal bones.
-
-    Raises:
-        AnatomyError: one of them is missing.
-    """
+    """Judge the motion of a wrist that has the eight carpal bones."""
     axis = np.array(AXES[run.motion.kind])
     vectors = {
         name: _rotation_vectors(run.bone(name)[1]) for name in (*PROXIMAL, *DISTAL)
     }
     turns = {name: float(v[-1] @ axis) for name, v in vectors.items()}
     hand = run.angles[:, None] * axis
-    relative = _relative(vectors["capitate"], hand)
+    # Angles between the capitate and the hand (n,) [rad].
+    turned = Rotation.from_rotvec(vectors["capitate"])
+    relative = (Rotation.from_rotvec(hand).inv() * turned).magnitude()
     gap = np.linalg.norm(run.bone("scaphoid")[0] - run.bone("lunate")[0], axis=1)
     shifts = distances_from_bearers(run)
-    free = [n for n, role in enumerate(run.wrist.roles) if role == "free"]
+    free = run.wrist.free
     scaphoid = turns["scaphoid"]
     return PlausibilityReport(
         turns,
@@ -114,10 +112,7 @@ def plausibility(run: WristRun) -> PlausibilityReport:
 
 
 def turns_of(run: WristRun) -> dict[str, np.ndarray]:
-    """Turns of the free bones about the hand's axis since the first sample [rad].
-
-    By name, (n,) each.
-    """
+    """Turns of the free bones by name about the hand's axis from the start (n,)."""
     axis = np.array(AXES[run.motion.kind])
     return {
         bone.name: _rotation_vectors(run.frames[:, n]) @ axis
@@ -129,12 +124,6 @@ def turns_of(run: WristRun) -> dict[str, np.ndarray]:
 def _rotation_vectors(frames: np.ndarray) -> np.ndarray:
     """From the first sample on (n, 3) [rad]."""
     return np.asarray(Rotation.from_matrix(frames @ frames[0].T).as_rotvec())
-
-
-def _relative(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Angles between rotations (n,) [rad]."""
-    between = Rotation.from_rotvec(other).inv() * Rotation.from_rotvec(one)
-    return np.asarray(between.magnitude())
 
 
 def _coherent(turns: list[float]) -> bool:

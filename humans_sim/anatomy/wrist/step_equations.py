@@ -65,12 +65,9 @@ class Pairs(NamedTuple):
 def add_ties(ties, columns, gradient, matrix, turning):
     """Add derivatives of the stored energy by shifts and small turns of free bones.
 
-    Args:
-        ties: ligaments about a trial.
-        columns: first column of each bone, -1 where it is not free (n,).
-        gradient: (6 f,); changed.
-        matrix: of second derivatives (6 f, 6 f), but for the turning of arms; changed.
-        turning: second derivatives by turns from arms that turn (n, 3, 3); changed.
+    Columns are the first of each bone, -1 where it is not free (n,). Gradient (6 f,),
+    second derivatives (6 f, 6 f) but for the turning of arms, and those by turns from
+    arms that turn (n, 3, 3) are changed.
     """
     rows, stiff = np.zeros((2, 3, 6)), np.empty((3, 3))
     for t in range(len(ties.tension)):
@@ -211,12 +208,7 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True)
 class BonePlaces:
-    """Where all bones are.
-
-    Attributes:
-        x: centres of mass (n, 3) [m].
-        frames: rotations (n, 3, 3).
-    """
+    """Where all bones are: centres of mass (n, 3) [m], rotations (n, 3, 3)."""
 
     x: np.ndarray
     frames: np.ndarray
@@ -231,11 +223,8 @@ def point_rows(
 ) -> np.ndarray:
     """Velocities of points by those of the free bones (k, 3, 6 free).
 
-    Args:
-        columns: first column of each bone, -1 where it is not free (n,).
-        bones: of the points (k,).
-        arms: from the bones' centres (k, 3) [m].
-        free: number of free bones.
+    Columns are the first of each bone, -1 where it is not free (n,); arms are from the
+    bones' centres (k, 3) [m].
     """
     rows = np.zeros((len(bones), 3, 6 * free))
     own = np.flatnonzero(columns[bones] >= 0)
@@ -251,13 +240,9 @@ def point_rows(
 
 
 def turn_rates(theta: np.ndarray) -> np.ndarray:
-    r"""Derivatives of exponentials (n, 3, 3).
+    r"""Derivatives J of exponentials of rotation vectors (n, 3) [rad] (n, 3, 3).
 
-    Args:
-        theta: rotation vectors (n, 3) [rad].
-
-    Returns:
-        J of each, with :math:`\exp(\theta + d) = \exp(J d) \exp(\theta)` for small d.
+    :math:`\exp(\theta + d) = \exp(J d) \exp(\theta)` for small d.
     """
     square = np.einsum("ni,ni->n", theta, theta)
     angle = np.sqrt(square)
@@ -278,14 +263,10 @@ class LigamentPull:
     The damping acts with the mean rate of the elongation; where a ligament shortens so
     fast that the sum would push, it is slack.
 
-    Args:
-        ligaments: between bones.
-        lengths: at the beginning (l,) [m].
-        h: length of the step [s].
+    Lengths at the beginning are (l,) [m], the step is h [s].
     """
 
     def __init__(self, ligaments: Ligaments, lengths: np.ndarray, h: float) -> None:
-        """Find lengths up to which each is slack."""
         self._ties, self._slack = ligaments, ligaments.slack
         self._rate = ligaments.damping / h
         self._before = np.maximum(lengths, self._slack)
@@ -311,15 +292,11 @@ class LigamentPull:
 
 
 class StepEnergy:
-    """The energy of a step, with its derivatives, by the velocities of free bones.
+    """The energy of a step h [s], with its derivatives, by velocities of free bones.
 
-    Args:
-        mass: matrix of the free bones with their viscosity, (1 + h nu) M (6 f, 6 f).
-        momenta: of the free bones at the beginning (6 f,).
-        ligaments: between bones.
-        columns: first column of each bone, -1 where it is not free (n,).
-        start: all bones at the beginning.
-        h: length of the step [s].
+    The mass matrix of these has their viscosity, (1 + h nu) M (6 f, 6 f); momenta are
+    those of the beginning (6 f,); columns are the first of each bone, -1 where it is
+    not free (n,).
 
     Attributes:
         tensions: of the ligaments at the last trial (l,) [N].
@@ -334,7 +311,6 @@ class StepEnergy:
         start: BonePlaces,
         h: float,
     ) -> None:
-        """No trial yet."""
         self._mass, self._momenta, self._h = mass, momenta, h
         self._ligaments, self._columns = ligaments, columns
         self._free = np.flatnonzero(columns >= 0)
@@ -351,11 +327,9 @@ class StepEnergy:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (6 f,) and Cholesky factor of the second derivatives, made positive.
 
-        Args:
-            trial: all bones at the end of the step, by the trial velocity.
-            v: the trial velocity of the free bones (6 f,).
-            rates: of the bones' turning by their spins; see :func:`turn_rates`.
-            turning: second derivatives by turns that contact forces bring in (n, 3, 3).
+        Bones are at the end of the step by the trial velocity v (6 f,), rates are of
+        :func:`turn_rates`, turning are second derivatives by turns that contact forces
+        bring in (n, 3, 3).
         """
         size, count = 6 * len(self._free), len(self._columns)
         own, stiff = np.zeros(size), np.zeros((size, size))
@@ -412,11 +386,8 @@ class StepEnergy:
 class NearPairs:
     """Pairs of balls near each other at the beginning of a step.
 
-    Args:
-        contacts: the pairs, with gaps as negative depths.
-        balls: of the wrist, from their bones' centres of mass.
-        start: bones at the beginning of the step.
-        columns: first column of each bone, -1 where it is not free (n,).
+    Contacts are the pairs, with gaps as negative depths; columns the first of each
+    bone, -1 where it is not free (n,).
     """
 
     def __init__(
@@ -426,7 +397,6 @@ class NearPairs:
         start: BonePlaces,
         columns: np.ndarray,
     ) -> None:
-        """Put balls into their bones' frames."""
         c = self.contacts = contacts
         self.columns = columns
         self.free = np.flatnonzero(columns >= 0)
@@ -434,26 +404,18 @@ class NearPairs:
         self.group = c.body_i * len(columns) + c.body_j
         self.keys = balls.keys(c)
         self._balls, self._start = balls, start
-        locals_ = (
-            balls.centres(c.body_i, c.ball_i),
-            balls.centres(c.body_j, c.ball_j),
-        )
+        locals_ = balls.centres(c.body_i, c.ball_i), balls.centres(c.body_j, c.ball_j)
         one = start.x[c.body_i] + start.arms(c.body_i, locals_[0])
         other = start.x[c.body_j] + start.arms(c.body_j, locals_[1])
         reach = np.einsum("ni,ni->n", c.normal, one - other) - self.gaps
         self._pairs = Pairs(c.body_i, c.body_j, *locals_, c.normal, reach)
 
     def joined(self, found: Contacts) -> NearPairs:
-        """With those that overlap of pairs found later, as they were at the beginning.
-
-        Args:
-            found: pairs at the end of the step.
-        """
+        """With pairs found later that overlap, as they were at the beginning."""
         new = ~np.isin(self._balls.keys(found), self.keys) & (found.depth > 0)
         more = self._at_start(found.chosen(new))
-        both = (self.contacts, more)
-        parts = [np.concatenate([getattr(c, name) for c in both]) for name in _FIELDS]
-        return NearPairs(Contacts(*parts), self._balls, self._start, self.columns)
+        joined = self.contacts.joined(more)
+        return NearPairs(joined, self._balls, self._start, self.columns)
 
     def _at_start(self, c: Contacts) -> Contacts:
         """The same pairs of balls with gaps, normals and points of the beginning."""
@@ -549,9 +511,3 @@ class NearPairs:
         first = np.cross(n, np.eye(3)[np.abs(n).argmin(axis=1)])
         first /= np.linalg.norm(first, axis=1)[:, None]
         return np.stack([n, first, np.cross(n, first)], axis=1)
-
-
-_FIELDS = (
-    *("body_i", "ball_i", "body_j", "ball_j"),
-    *("depth", "normal", "point", "relative"),
-)

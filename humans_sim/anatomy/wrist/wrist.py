@@ -28,15 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bone:
-    """A bone at rest; mesh, balls and centre of mass are in the wrist's frame.
+    """A bone at rest: closed mesh [m], balls and mass in the wrist's frame.
 
-    Attributes:
-        name: e.g. ``scaphoid``.
-        role: ``free``, ``driven`` or ``fixed``.
-        mesh: closed [m].
-        model: its balls [m].
-        mass: mass properties.
-        repairs: what was done to its mesh.
+    Its role is ``free``, ``driven`` or ``fixed``; repairs were done to its mesh.
     """
 
     name: str
@@ -52,9 +46,6 @@ class Wrist:
     """Bones and ligaments at rest.
 
     Attributes:
-        title: one line.
-        bones: in the order of their numbers.
-        ligaments: between them, by bones' numbers.
         numbers: of the ligaments in the thesis' figure; 0 for others.
         centre: about which the driven bones turn (3,) [m].
         synthetic: whether the bones are made of formulas.
@@ -68,21 +59,16 @@ class Wrist:
     synthetic: bool
 
     def __post_init__(self) -> None:
-        """Refuse what cannot move.
-
-        Raises:
-            AnatomyError: a name stands twice, a role is unknown, or no bone is free.
-        """
+        """Refuse a name that stands twice, unknown roles, and that no bone is free."""
         names = self.names
         for name in names:
             if names.count(name) > 1:
                 raise AnatomyError(f"two bones are called '{name}'")
         for bone in self.bones:
             if bone.role not in ROLES:
-                raise AnatomyError(
-                    f"the role '{bone.role}' of {bone.name} is not known (there are: "
-                    f"{', '.join(ROLES)})"
-                )
+                known = ", ".join(ROLES)
+                own = f"the role '{bone.role}' of {bone.name}"
+                raise AnatomyError(f"{own} is not known (there are: {known})")
         if not any(bone.role == "free" for bone in self.bones):
             raise AnatomyError("no bone is free: nothing would move")
 
@@ -97,34 +83,27 @@ class Wrist:
         return tuple(bone.role for bone in self.bones)
 
     @property
+    def free(self) -> np.ndarray:
+        """Numbers of the free bones (f,)."""
+        return np.flatnonzero([role == "free" for role in self.roles])
+
+    @property
     def centres(self) -> np.ndarray:
         """Of mass, at rest (n, 3) [m]."""
         return np.array([bone.mass.center for bone in self.bones])
 
     def number(self, name: str) -> int:
-        """Of a bone.
-
-        Raises:
-            AnatomyError: there is none of the name.
-        """
+        """Of a bone, by its name."""
         if name not in self.names:
-            raise AnatomyError(
-                f"no bone is called '{name}' (there are: {', '.join(self.names)})"
-            )
+            known = ", ".join(self.names)
+            raise AnatomyError(f"no bone is called '{name}' (there are: {known})")
         return self.names.index(name)
 
     def cut(self, *ligaments: str) -> Wrist:
-        """The wrist with ligaments cut.
-
-        Raises:
-            AnatomyError: there is none of a name.
-        """
+        """The wrist with ligaments cut."""
         left = self.ligaments.without(*ligaments)
-        numbers = tuple(
-            number
-            for name, number in zip(self.ligaments.names, self.numbers, strict=True)
-            if name not in ligaments
-        )
+        pairs = zip(self.ligaments.names, self.numbers, strict=True)
+        numbers = tuple(number for name, number in pairs if name not in ligaments)
         return replace(self, ligaments=left, numbers=numbers)
 
     def bare(self) -> Wrist:
@@ -132,11 +111,7 @@ class Wrist:
         return replace(self, ligaments=Ligaments([]), numbers=())
 
     def grown(self, by: float) -> Wrist:
-        """The wrist with balls larger by a length, as of a coarse segmentation.
-
-        Raises:
-            AnatomyError: the length is negative.
-        """
+        """The wrist with balls larger by a length, as of a coarse segmentation [m]."""
         if not (np.isfinite(by) and by >= 0):
             raise AnatomyError(f"balls grow by 0 or more, not by {by} m")
         bones = tuple(
@@ -173,31 +148,18 @@ def tie(
     points: tuple[np.ndarray, np.ndarray],
     law: tuple[float, float, float, float],
 ) -> Ligament:
-    """A ligament between points of two bones at rest.
+    """A ligament between points of two bones at rest, in the wrist's frame (3,) [m].
 
-    Args:
-        name: of the ligament.
-        bones: of the wrist.
-        ends: numbers of its bones.
-        points: in the wrist's frame (3,) each [m].
-        law: strain at rest, greatest length over slack length, stiffness [N/m] and
-            damping [N s/m].
+    The law has the strain at rest, the greatest length over the slack length, stiffness
+    [N/m] and damping [N s/m].
     """
     strain, greatest, stiffness, damping = law
     i, j = ends
     length = float(np.linalg.norm(points[0] - points[1]))
     slack = length / (1 + strain)
-    return Ligament(
-        name,
-        i,
-        points[0] - bones[i].mass.center,
-        j,
-        points[1] - bones[j].mass.center,
-        slack,
-        greatest * slack,
-        stiffness,
-        damping,
-    )
+    arms = [at - bones[n].mass.center for at, n in zip(points, ends, strict=True)]
+    lengths = slack, greatest * slack
+    return Ligament(name, i, arms[0], j, arms[1], *lengths, stiffness, damping)
 
 
 BONE_DENSITY = 1800.0
@@ -205,15 +167,7 @@ BONE_DENSITY = 1800.0
 
 
 def mass_of_volume(volume: Volume, density: float = BONE_DENSITY) -> MassProperties:
-    """Mass properties of a bone's voxels, each a solid cube.
-
-    Args:
-        volume: the bone.
-        density: [kg/m^3].
-
-    Raises:
-        AnatomyError: the density is not positive.
-    """
+    """Mass properties of a bone's voxels, each a solid cube, of a density [kg/m^3]."""
     _check(density)
     total = volume.count
     axes = [np.arange(n, dtype=float) for n in volume.inside.shape]
@@ -232,11 +186,8 @@ def mass_of_volume(volume: Volume, density: float = BONE_DENSITY) -> MassPropert
     squares = second - total * np.outer(centre, centre) + total * np.eye(3) / 12
     edge = volume.spacing
     inertia = np.trace(squares) * np.eye(3) - squares
-    return MassProperties(
-        density * total * edge**3,
-        volume.origin + edge * centre,
-        density * edge**5 * inertia,
-    )
+    mass, place = density * total * edge**3, volume.origin + edge * centre
+    return MassProperties(mass, place, density * edge**5 * inertia)
 
 
 def mass_of_balls(
@@ -244,11 +195,7 @@ def mass_of_balls(
 ) -> MassProperties:
     """Mass properties of the union of balls, where they overlap counted once.
 
-    Args:
-        model: the balls.
-        density: [kg/m^3].
-        spacing: edge of the voxels that are summed [m]; a hundredth of the model's
-            longest extent unless given.
+    By voxels of an edge [m]: a hundredth of its longest extent unless given.
     """
     if spacing is None:
         low = (model.centres - model.radii[:, None]).min(axis=0)

@@ -32,17 +32,8 @@ def check_wrist_run(run: WristRun) -> Check:
     and friction and viscosity take some out. What could not be looked at is neither
     right nor wrong: its ``ok`` is None.
     """
-    return Check(
-        (
-            _gap(run),
-            _cone(run),
-            _touching(run),
-            _deep(run),
-            _left(run),
-            _energy(run),
-            _settled(run),
-        )
-    )
+    looks = (_gap, _cone, _touching, _deep, _left, _energy, _settled)
+    return Check(tuple(look(run) for look in looks))
 
 
 def _at(run: WristRun, k: int) -> str:
@@ -73,7 +64,7 @@ def _cone(run: WristRun) -> Finding:
 
 def _touching(run: WristRun) -> Finding:
     name = "largest share of a bone's balls in contact"
-    free = _free(run)
+    free = run.wrist.free
     k, n = np.unravel_index(run.touching[:, free].argmax(), (len(run.t), len(free)))
     share = float(run.touching[k, free[n]])
     where = f"{run.wrist.names[free[n]]} {_at(run, int(k))}"
@@ -90,7 +81,7 @@ def _deep(run: WristRun) -> Finding:
 
 def _left(run: WristRun) -> Finding:
     name = "furthest bone from hand and forearm"
-    free = _free(run)
+    free = run.wrist.free
     away = distances_from_bearers(run)[:, free]
     k, n = np.unravel_index(away.argmax(), away.shape)
     where = f"{run.wrist.names[free[n]]} {_at(run, int(k))}"
@@ -118,7 +109,3 @@ def _settled(run: WristRun) -> Finding:
         return Finding(name, 0.0, 0.0, "", f"{count} steps", True)
     where = f"{run.unsettled} of {count}: their motion is approximate"
     return Finding(name, float(run.unsettled), 0.0, "", where, None)
-
-
-def _free(run: WristRun) -> np.ndarray:
-    return np.flatnonzero([role == "free" for role in run.wrist.roles])

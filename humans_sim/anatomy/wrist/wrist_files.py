@@ -52,12 +52,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Cone:
-    """Balls of changing radius along a line.
-
-    Attributes:
-        start, end: of the line (3,) [m].
-        radii: at its ends [m].
-    """
+    """Balls of changing radius along a line from start to end (3,) [m]."""
 
     start: np.ndarray
     end: np.ndarray
@@ -80,13 +75,7 @@ class Cone:
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """An ellipsoid.
-
-    Attributes:
-        centre: (3,) [m].
-        semi_axes: (3,) [m].
-        frame: its axes as columns (3, 3).
-    """
+    """An ellipsoid of a centre and semi-axes (3,) [m], its axes columns of a frame."""
 
     centre: np.ndarray
     semi_axes: np.ndarray
@@ -109,13 +98,9 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class RoundedBox:
-    """A box with rounded edges.
+    """A box of half its size about a centre (3,), edges rounded by a radius [m].
 
-    Attributes:
-        centre: (3,) [m].
-        half: half its size (3,) [m].
-        rounding: radius of its edges [m].
-        frame: its axes as columns (3, 3).
+    Its axes are the columns of its frame (3, 3).
     """
 
     centre: np.ndarray
@@ -139,13 +124,9 @@ class RoundedBox:
 
 @dataclass(frozen=True)
 class BoneShape:
-    """A bone of parts.
+    """A bone of parts that grow together over a blend [m], less its grooves.
 
-    Attributes:
-        parts: that grow together.
-        grooves: that are cut out.
-        blend: how far parts grow together [m].
-        cups: bones around which it ends, by name.
+    It ends around the bones that it cups, by name.
     """
 
     parts: tuple[Part, ...]
@@ -198,7 +179,6 @@ class CutShapes:
     def __init__(
         self, shapes: Mapping[str, BoneShape], gap: float = 6e-4, edge: float = 1.5e-3
     ) -> None:
-        """Look for neighbours."""
         self.shapes, self.gap, self.edge = dict(shapes), gap, edge
         for name, shape in self.shapes.items():
             for other in shape.cups:
@@ -265,16 +245,10 @@ def load_wrist(source: str | Path = "wrist", spacing: float = 8e-4) -> Wrist:
     return _read_once(path, float(spacing))
 
 
-@lru_cache(maxsize=4)
-def _read_once(path: Path, spacing: float) -> Wrist:
-    return _read(path, spacing)
-
-
 def _read(path: Path, spacing: float) -> Wrist:
     root = read_yaml(path)
-    fields = root.fields(
-        ("title", "bones", "ligaments"), ("unit", "gap", "centre", "density")
-    )
+    may = ("unit", "gap", "centre", "density")
+    fields = root.fields(("title", "bones", "ligaments"), may)
     unit = UNITS[fields["unit"].choice(tuple(UNITS))] if "unit" in fields else 1.0
     density = fields["density"].positive() if "density" in fields else BONE_DENSITY
     bones, synthetic = _bones(fields, unit, density, spacing)
@@ -291,6 +265,9 @@ def _read(path: Path, spacing: float) -> Wrist:
             centre,
             synthetic,
         )
+
+
+_read_once = lru_cache(maxsize=4)(_read)
 
 
 def _bones(
@@ -397,35 +374,25 @@ def _ligaments(
     ties = []
     for name, entry in value.mapping().items():
         fields = entry.fields(("bones", "points"), (*_LAW, "number"))
-        ends = [_bone_number(word, bones) for word in fields["bones"]]
+        names = tuple(bone.name for bone in bones)
+        ends = [names.index(word.choice(names)) for word in fields["bones"]]
         if len(ends) != 2:
             raise fields["bones"].error(f"must be two bones, not {len(ends)}")
         spots = fields["points"].items()
         if len(spots) != 2:
             raise fields["points"].error(f"must be two points, not {len(spots)}")
-        points = [
-            _attached(spot, bones[end], unit)
-            for spot, end in zip(spots, ends, strict=True)
-        ]
+        pairs = zip(spots, ends, strict=True)
+        points = [_attached(spot, bones[end], unit) for spot, end in pairs]
         law = {k: fields[k].number() if k in fields else v for k, v in _LAW.items()}
         if not law["strain"] > -0.5:
             raise fields["strain"].error("must be a strain above -0.5")
         number = int(fields["number"].number()) if "number" in fields else 0
+        between = (ends[0], ends[1]), (points[0], points[1])
         with located_errors(entry):
-            ligament = tie(
-                name,
-                bones,
-                (ends[0], ends[1]),
-                (points[0], points[1]),
-                (law["strain"], law["greatest"], law["stiffness"], law["damping"]),
-            )
+            numbers = law["strain"], law["greatest"], law["stiffness"], law["damping"]
+            ligament = tie(name, bones, *between, numbers)
         ties.append((ligament, number))
     return ties
-
-
-def _bone_number(word: YamlValue, bones: list[Bone]) -> int:
-    names = [bone.name for bone in bones]
-    return names.index(word.choice(tuple(names)))
 
 
 def _attached(spot: YamlValue, bone: Bone, unit: float) -> np.ndarray:
@@ -435,7 +402,6 @@ def _attached(spot: YamlValue, bone: Bone, unit: float) -> np.ndarray:
     distances = np.linalg.norm(vertices - place, axis=1)
     nearest = int(distances.argmin())
     if distances[nearest] > _OFF:
-        raise spot.error(
-            f"the point is {1e3 * distances[nearest]:.1f} mm from the {bone.name}"
-        )
+        away = f"{1e3 * distances[nearest]:.1f} mm"
+        raise spot.error(f"the point is {away} from the {bone.name}")
     return np.asarray(vertices[nearest])

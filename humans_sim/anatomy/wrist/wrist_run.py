@@ -93,11 +93,8 @@ class WristRun:
     @property
     def info(self) -> dict[str, Any]:
         """Its description, as of runs of other systems."""
-        return {
-            "system": self.wrist.title,
-            "wrist": self.motion.kind,
-            "method": self.method,
-        }
+        kind, title = self.motion.kind, self.wrist.title
+        return {"system": title, "wrist": kind, "method": self.method}
 
     @property
     def events(self) -> tuple[()]:
@@ -119,11 +116,7 @@ class WristRun:
         return Moving(self.x[k], self.frames[k], still, still)
 
     def save(self, path: Path | str) -> Path:
-        """Write the motion as ``.npz``, its bones and ligaments included.
-
-        Raises:
-            FileWriteError: it cannot be written.
-        """
+        """Write the motion as ``.npz``, its bones and ligaments included."""
         return save_wrist_run(self, Path(path))
 
     def check(self) -> Check:
@@ -134,28 +127,14 @@ class WristRun:
 
 
 def load_wrist_run(path: Path | str) -> WristRun:
-    """Read a motion that :meth:`WristRun.save` wrote.
-
-    Args:
-        path: of the file (``.npz``).
-
-    Raises:
-        WristRunFileError: the file is missing, damaged or of another kind.
-    """
+    """Read a motion (``.npz``) that :meth:`WristRun.save` wrote."""
     return WristRun(**read_wrist_run(Path(path)))
 
 
 class Recorder:
-    """Collects samples of a moving wrist.
-
-    Args:
-        wrist: that moves.
-        motion: of its hand.
-        method: by which.
-    """
+    """Collects samples of a moving wrist."""
 
     def __init__(self, wrist: Wrist, motion: HandMotion, method: str) -> None:
-        """No sample yet."""
         self._wrist, self._motion, self._method = wrist, motion, method
         self._detector, self._bodies = wrist.detector(), wrist.bodies()
         self._rows: list[tuple[np.ndarray, ...]] = []
@@ -180,17 +159,14 @@ class Recorder:
             poses = self._wrist.poses(moving.x, moving.frames)
             contacts = self._detector.detect(poses, margin=TOUCHING_GAP)
         touching = np.zeros(len(self._sizes))
-        for bodies, balls in (
-            (contacts.body_i, contacts.ball_i),
-            (contacts.body_j, contacts.ball_j),
-        ):
+        c = contacts
+        for bodies, balls in ((c.body_i, c.ball_i), (c.body_j, c.ball_j)):
             for bone in np.unique(bodies):
                 touching[bone] += len(np.unique(balls[bodies == bone]))
         deep = float(np.mean(contacts.relative < _DEEP)) if contacts.count else 0.0
         depth = float(contacts.depth.max()) if contacts.count else -TOUCHING_GAP
-        free = np.array([role == "free" for role in self._wrist.roles])
         state = self._bodies.state(moving.x, moving.frames, moving.v, moving.w)
-        kinetic = self._bodies.kinetic_energy(state)[free].sum()
+        kinetic = self._bodies.kinetic_energy(state)[self._wrist.free].sum()
         ties = self._wrist.ligaments
         stored = ties.energy(moving) if len(ties) else 0.0
         single = (t, self._motion.angle_at(t), force, depth, deep, mu)
@@ -210,23 +186,23 @@ class Recorder:
         columns = [np.array(column) for column in zip(*self._rows, strict=True)]
         t, angles, forces, depths, deep, mu, x, frames, tensions = columns[:9]
         return WristRun(
-            self._wrist,
-            self._motion,
-            self._method,
-            t,
-            angles,
-            x,
-            frames,
-            tensions,
-            forces,
-            depths,
-            columns[9],
-            deep,
-            mu,
-            columns[10],
-            steps,
-            unsettled,
-            time.perf_counter() - self._began,
+            wrist=self._wrist,
+            motion=self._motion,
+            method=self._method,
+            t=t,
+            angles=angles,
+            x=x,
+            frames=frames,
+            tensions=tensions,
+            forces=forces,
+            depths=depths,
+            touching=columns[9],
+            deep=deep,
+            friction=mu,
+            energy=columns[10],
+            steps=steps,
+            unsettled=unsettled,
+            wall=time.perf_counter() - self._began,
             loads=np.array(self._loads) if len(self._loads) == len(t) else None,
         )
 
@@ -279,14 +255,10 @@ def move_wrist(
         frictionless += record.frictionless
         newton += record.newton
         if k >= -1:
-            recorder.add(
-                t,
-                steps.moving(),
-                record.tensions,
-                *_greatest(record),
-                steps.touching(TOUCHING_GAP),
-                _between(record, len(wrist.bones)),
-            )
+            touching, force = steps.touching(TOUCHING_GAP), _greatest(record)
+            loads = _between(record, len(wrist.bones))
+            bones, tensions = steps.moving(), record.tensions
+            recorder.add(t, bones, tensions, *force, touching, loads)
         if progress is not None:
             progress(k + before + 1, count + before)
     if before == 0 and count == 0:
@@ -324,9 +296,7 @@ _NEIGHBOURS = 1e-3
 class Joints:
     """Pairs of neighbouring bones, one of them free at least.
 
-    Args:
-        wrist: its bones.
-        within: gap at rest up to which bones are neighbours [m].
+    They are neighbours up to a gap at rest [m].
 
     Attributes:
         pairs: numbers of the bones (p, 2).
@@ -337,7 +307,6 @@ class Joints:
     """
 
     def __init__(self, wrist: Wrist, within: float = _NEIGHBOURS) -> None:
-        """Look for neighbours."""
         self._wrist = wrist
         rest = wrist.rest()
         near = wrist.detector().detect(wrist.poses(rest.x, rest.R), margin=within)
@@ -350,17 +319,11 @@ class Joints:
     def gaps(self, x: np.ndarray, frames: np.ndarray) -> np.ndarray:
         """Least gaps between balls of the pairs, negative where they overlap (p,) [m].
 
-        Args:
-            x: centres of mass (b, 3) [m].
-            frames: rotations (b, 3, 3).
+        Of centres of mass (b, 3) [m] and rotations (b, 3, 3).
         """
         poses = self._wrist.poses(x, frames)
-        models = [
-            bone.model.moved(turn, shift)
-            for bone, turn, shift in zip(
-                self._wrist.bones, poses.rotations, poses.positions, strict=True
-            )
-        ]
+        where = zip(self._wrist.bones, poses.rotations, poses.positions, strict=True)
+        models = [bone.model.moved(turn, shift) for bone, turn, shift in where]
         gaps = np.empty(len(self.pairs))
         for n, (i, j) in enumerate(self.pairs):
             one, other = models[i], models[j]

@@ -36,11 +36,7 @@ _FAULTS = (AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
 def save_wrist_run(run: WristRun, path: Path) -> Path:
-    """Write a motion (``.npz``): samples, bones with meshes and balls, ligaments.
-
-    Raises:
-        FileWriteError: it cannot be written.
-    """
+    """Write a motion (``.npz``): samples, bones with meshes and balls, ligaments."""
     wrist, motion, numbers = run.wrist, run.motion, run.numbers
     header = {
         "kind": KIND,
@@ -92,11 +88,7 @@ def _ties(wrist: Wrist) -> dict[str, np.ndarray]:
 
 
 def read_wrist_run(path: Path) -> dict[str, Any]:
-    """Attributes of a motion that :func:`save_wrist_run` wrote.
-
-    Raises:
-        WristRunFileError: the file is missing, damaged or of another kind.
-    """
+    """Attributes of a motion that :func:`save_wrist_run` wrote; WristRunFileError."""
     names = (*_SAMPLES, *_MORE, *_BONES, *_TIES)
     header, arrays = read_npz(
         path, WristRunFileError, "a motion of a wrist", names, ("loads",)
@@ -174,10 +166,13 @@ def _wrist(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Wrist:
     for column, name in enumerate(("vertices", "faces", "balls")):
         if len(arrays[name]) != first[-1, column]:
             raise ValueError(f"its {name} do not fit")
-    bones = [
-        _bone(str(names[k]), str(roles[k]), parts, arrays, k)
-        for k, parts in enumerate(pairwise(first))
-    ]
+    bones = []
+    for k, ((v, f, b), (v_end, f_end, b_end)) in enumerate(pairwise(first)):
+        balls, row = arrays["balls"][b:b_end], arrays["masses"][k]
+        model = BallModel(balls[:, :3], balls[:, 3])
+        mass = MassProperties(float(row[0]), row[1:], arrays["inertias"][k])
+        mesh = _mesh(arrays["vertices"][v:v_end], arrays["faces"][f:f_end])
+        bones.append(Bone(str(names[k]), str(roles[k]), mesh, model, mass))
     ligaments = _ligaments(header["ligaments"], arrays, len(bones))
     numbers = tuple(int(number) for number in header["numbers"])
     centre = np.array(header["centre"], dtype=float)
@@ -185,22 +180,6 @@ def _wrist(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Wrist:
         raise ValueError("its ligaments or its centre do not fit")
     title, synthetic = str(header["title"]), bool(header["synthetic"])
     return Wrist(title, tuple(bones), ligaments, numbers, centre, synthetic)
-
-
-def _bone(
-    name: str,
-    role: str,
-    parts: tuple[np.ndarray, np.ndarray],
-    arrays: dict[str, np.ndarray],
-    k: int,
-) -> Bone:
-    (v, f, b), (v_end, f_end, b_end) = parts
-    balls = arrays["balls"][b:b_end]
-    mass = MassProperties(
-        float(arrays["masses"][k, 0]), arrays["masses"][k, 1:], arrays["inertias"][k]
-    )
-    mesh = _mesh(arrays["vertices"][v:v_end], arrays["faces"][f:f_end])
-    return Bone(name, role, mesh, BallModel(balls[:, :3], balls[:, 3]), mass)
 
 
 def _mesh(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
@@ -224,16 +203,8 @@ def _ligaments(
         raise ValueError("its ligaments do not fit")
     if n and not (ends.dtype.kind in "iu" and 0 <= ends.min() and ends.max() < bones):
         raise ValueError("a ligament has no bone")
-    return Ligaments(
-        [
-            Ligament(
-                str(names[k]),
-                int(ends[k, 0]),
-                points[k, 0],
-                int(ends[k, 1]),
-                points[k, 1],
-                *(float(number) for number in laws[k]),
-            )
-            for k in range(n)
-        ]
-    )
+    ties = []
+    for k, name in enumerate(names):
+        one, other = (int(ends[k, 0]), points[k, 0]), (int(ends[k, 1]), points[k, 1])
+        ties.append(Ligament(str(name), *one, *other, *map(float, laws[k])))
+    return Ligaments(ties)

@@ -63,7 +63,6 @@ class BipControl(Controller):
             would be compensated too late.
 
     Attributes:
-        period: time between two calls [s].
         motor_names: in the order of the voltages.
         damped: whether the task was near singular at the last call and followed by
             damped least squares.
@@ -80,7 +79,6 @@ class BipControl(Controller):
         horizon: float = 0.0,
         period: float = 0.005,
     ) -> None:
-        """Prepare the law."""
         if trajectory.size != task.size:
             raise ParameterError(
                 f"the trajectory has {trajectory.size} coordinates, not {task.size}"
@@ -97,10 +95,7 @@ class BipControl(Controller):
         self._motors = ScrewDriveMotors(model)
         self.motor_names = self._motors.names
         names = list(model.contact_names)
-        corners = {
-            sole.name[0]: [names.index(c) for c in sole.contacts]
-            for sole in model.soles
-        }
+        corners = {s.name[0]: [names.index(c) for c in s.contacts] for s in model.soles}
         hung = [k for k, name in enumerate(names) if name.startswith(SUSPENSION_PREFIX)]
         if _HUNG in trajectory.phases and not hung:
             raise ParameterError(
@@ -129,7 +124,9 @@ class BipControl(Controller):
 
     def acceleration(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Acceleration that follows the trajectory, HuMAnS coordinates (21,)."""
-        goal, hung = self._trajectory.at(t), self._hung_share(t)
+        goal = self._trajectory.at(t)
+        # How much of Bip hangs by the trajectory: 0, 1, or between.
+        hung = sum(share for phase, share in self._shares(t) if phase == _HUNG)
         if hung:
             for target, present in ((goal.value, q_h), (goal.velocity, rate)):
                 target[_BASE] += hung * (present[_BASE] - target[_BASE])
@@ -145,23 +142,23 @@ class BipControl(Controller):
         humans = self._task.model.humans
         load = humans.inertia(q_h) @ self.acceleration(t, q_h, rate)
         load += humans.nl_effects(q_h, rate)
-        rows = self._contact_rows(q_h)
-        contacts = share_forces(
-            rows[:, :, -6:], load[-6:], self._frictions, self._prices(t)
-        )
-        torques = load - np.einsum("crn,cr->n", rows, contacts.forces)
-        return torques[self._place]
-
-    def _contact_rows(self, q_h: np.ndarray) -> np.ndarray:
-        """Jacobians of the points that may be loaded: up, forward, right (k, 3, 21)."""
-        jacobian = self._task.model.humans.contact_jacobian(q_h)
-        count = len(jacobian) // 3
-        rows = jacobian.reshape(3, count, -1)[[1, 0, 2]].transpose(1, 0, 2)
+        # Of the points that may be loaded: up, forward, right (k, 3, 21).
+        jacobian = humans.contact_jacobian(q_h)
+        rows = jacobian.reshape(3, len(jacobian) // 3, -1)[[1, 0, 2]].transpose(1, 0, 2)
         rows = rows[self._points]
         for side in "rl":
             foot = self._carriers == side
             rows[foot] += self._margin * (rows[foot].mean(axis=0) - rows[foot])
-        return rows
+        # The price of a force at each point, by the contact phases.
+        shares, prices = self._shares(t), np.ones(len(self._points))
+        for phase, share in shares:
+            idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))
+            prices[idle] *= math.inf if len(shares) == 1 else _BARE**share
+        if not any(phase == _HUNG for phase, _ in shares):
+            prices[self._carriers == "s"] = math.inf
+        contacts = share_forces(rows[:, :, -6:], load[-6:], self._frictions, prices)
+        torques = load - np.einsum("crn,cr->n", rows, contacts.forces)
+        return torques[self._place]
 
     def _shares(self, t: float) -> list[tuple[ContactPhase, float]]:
         """Phases that hold at a time, and how much: two of them in a transition."""
@@ -175,20 +172,6 @@ class BipControl(Controller):
         before = path.phases[k - 1] if k else ContactPhase.DOUBLE
         after = path.phases[min(k + 1, len(path.phases) - 1)]
         return [(after, elapsed), (before, 1.0 - elapsed)]
-
-    def _hung_share(self, t: float) -> float:
-        """How much of Bip hangs by the trajectory: 0, 1, or between."""
-        return sum(share for phase, share in self._shares(t) if phase == _HUNG)
-
-    def _prices(self, t: float) -> np.ndarray:
-        """The price of a force at each point, by the contact phases."""
-        shares, prices = self._shares(t), np.ones(len(self._points))
-        for phase, share in shares:
-            idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))
-            prices[idle] *= math.inf if len(shares) == 1 else _BARE**share
-        if not any(phase == _HUNG for phase, _ in shares):
-            prices[self._carriers == "s"] = math.inf
-        return prices
 
 
 @dataclass(frozen=True)

@@ -70,17 +70,12 @@ _JOINTS = 15
 
 
 class BipTask:
-    """TaskFunction, TaskJacobian and TaskNLEffects of the manual.
+    """TaskFunction, TaskJacobian and TaskNLEffects of the manual, for Bip.
 
-    Attributes:
-        model: Bip.
-        size: number of rows and of HuMAnS coordinates (21).
-        names: of the rows.
-        tree: what the compiled kinematics needs.
+    Rows and HuMAnS coordinates are 21 (``size``); the rows have names.
     """
 
     def __init__(self, model: Model) -> None:
-        """Task function of a model with Bip's tags, feet and order of joints."""
         missing = [tag for tag in (*_ANKLES, *_TRUNK) if tag not in model.tag_names]
         missing += [foot for foot in _FEET if not model.pin.existFrame(foot)]
         if missing or len(model.joint_names) != _JOINTS:
@@ -90,11 +85,10 @@ class BipTask:
             )
         self.model = model
         self.size = model.nv
-        coordinates = model.humans.coordinate_names
         self.names = (
             *(f"com_{way}_from_{ankle}" for ankle in _ANKLES for way in _WAYS),
             *(f"trunk_{turn}_from_{foot}" for foot in _FEET for turn in _TURNS),
-            *coordinates[ROWS:],
+            *model.humans.coordinate_names[ROWS:],
         )
         self.tree = _tree(model)
 
@@ -193,14 +187,9 @@ _LEG = (
 
 
 class UnreachableError(HumansError, ValueError):
-    """No posture has this position in the task space.
-
-    Attributes:
-        solution: the nearest posture found.
-    """
+    """No posture has this position in the task space; the nearest one was found."""
 
     def __init__(self, solution: InverseSolution) -> None:
-        """Say how near the search came."""
         self.solution = solution
         super().__init__(
             f"{solution.reason}; the nearest posture found misses the target by "
@@ -238,7 +227,6 @@ class InverseTaskFunction:
     """
 
     def __init__(self, task: BipTask) -> None:
-        """Prepare the inverse of a task function."""
         self.task = task
         self._legs = _legs(task)
 
@@ -247,10 +235,8 @@ class InverseTaskFunction:
     ) -> InverseSolution:
         """The posture of a target, or the nearest one found.
 
-        Args:
-            target: position in the task space (21,).
-            start: HuMAnS coordinates (21,) to begin from; an answer inside the limits
-                that follows from it is taken. Any answer will do without it.
+        With a start (21,) an answer inside the limits that follows from it is taken;
+        any answer will do without it.
         """
         target = self._sized(target, "a task position")
         begin = target if start is None else self._sized(start, "a start")
@@ -271,11 +257,7 @@ class InverseTaskFunction:
     def posture(
         self, target: np.ndarray, start: np.ndarray | None = None
     ) -> np.ndarray:
-        """The HuMAnS coordinates of a target (21,).
-
-        Raises:
-            UnreachableError: no posture was found.
-        """
+        """The HuMAnS coordinates of a target (21,); UnreachableError: none has it."""
         solution = self.solve(target, start)
         if not solution.converged:
             raise UnreachableError(solution)
@@ -342,18 +324,18 @@ def _legs(task: BipTask) -> Legs:
 
 @dataclass(frozen=True)
 class StepShape:
-    """The shape of a step (all assumed).
+    """The shape of a step (all assumed) [m, s].
 
     Attributes:
-        length: path of the left foot [m].
-        lift: height of the left foot in the middle of its path [m].
-        crouch: how much lower than with straight legs the centre of mass is [m].
-        forward: centre of mass ahead of the ankles, when standing [m].
-        inward: centre of mass inward of the right ankle, in single support [m].
-        shift: time to shift the weight [s].
-        load: time for a foot to take or give its load [s].
-        swing: time of the foot in the air [s].
-        rest: time to stand at the start [s].
+        length: path of the left foot.
+        lift: height of the left foot in the middle of its path.
+        crouch: how much lower than with straight legs the centre of mass is.
+        forward: centre of mass ahead of the ankles, when standing.
+        inward: centre of mass inward of the right ankle, in single support.
+        shift: time to shift the weight.
+        load: time for a foot to take or give its load.
+        swing: time of the foot in the air.
+        rest: time to stand at the start.
     """
 
     length: float = 0.2
@@ -381,7 +363,6 @@ class BipPoses:
     """
 
     def __init__(self, task: BipTask) -> None:
-        """Take the robot's upright posture as the measure."""
         self._task, model = task, task.model
         self._inverse = InverseTaskFunction(task)
         tags = model.tags(model.neutral())
@@ -396,11 +377,7 @@ class BipPoses:
     def position(
         self, right: np.ndarray, left: np.ndarray, com: np.ndarray
     ) -> np.ndarray:
-        """The task position with the ankles and the centre of mass here [m] (21,).
-
-        Raises:
-            UnreachableError: the legs do not reach.
-        """
+        """The task position with the ankles and the centre of mass here [m] (21,)."""
         target = self._upright.copy()
         for first, ankle in ((0, right), (3, left)):
             forward, across, up = com - ankle
@@ -432,12 +409,7 @@ def _above(ankles: np.ndarray, poses: BipPoses, shape: StepShape) -> np.ndarray:
 
 
 def one_step(task: BipTask, shape: StepShape | None = None) -> Trajectory:
-    """The trajectory of one step of the left foot, from standing to standing.
-
-    Args:
-        task: the task function of Bip.
-        shape: what the step looks like.
-    """
+    """The trajectory of one step of the left foot, from standing to standing."""
     shape = StepShape() if shape is None else shape
     poses = BipPoses(task)
     right, left = poses.ankles["r"], poses.ankles["l"]
@@ -446,29 +418,25 @@ def one_step(task: BipTask, shape: StepShape | None = None) -> Trajectory:
     over = _above(right + [0.0, shape.inward, 0.0], poses, shape)
     last = _above(0.5 * (right + landed), poses, shape)
     air = 0.5 * (left + landed) + [0.0, 0.0, shape.lift]
-    # Stable and intermediate positions: left ankle, centre of mass; phase; duration.
+    # Left ankle, centre of mass: in the middle of each phase, and at its end.
     legs = [
-        ((left, middle), ContactPhase.DOUBLE, shape.rest),
-        ((left, 0.5 * (middle + over)), ContactPhase.DOUBLE, shape.shift),
-        ((left, over), ContactPhase.TRANSITION, shape.load),
-        ((air, over), ContactPhase.RIGHT_FOOT, shape.swing),
-        ((landed, over), ContactPhase.TRANSITION, shape.load),
-        ((landed, 0.5 * (over + last)), ContactPhase.DOUBLE, shape.shift),
+        ((left, middle), (left, middle), ContactPhase.DOUBLE, shape.rest),
+        ((left, 0.5 * (middle + over)), (left, over), ContactPhase.DOUBLE, shape.shift),
+        ((left, over), (left, over), ContactPhase.TRANSITION, shape.load),
+        ((air, over), (landed, over), ContactPhase.RIGHT_FOOT, shape.swing),
+        ((landed, over), (landed, over), ContactPhase.TRANSITION, shape.load),
+        (
+            (landed, 0.5 * (over + last)),
+            (landed, last),
+            ContactPhase.DOUBLE,
+            shape.shift,
+        ),
     ]
-    stable = [
-        (left, middle),
-        (left, middle),
-        (left, over),
-        (left, over),
-        (landed, over),
-        (landed, over),
-        (landed, last),
-    ]
-    rows = [poses.position(right, *stable[0])]
-    for (between, _, _), end in zip(legs, stable[1:], strict=True):
+    rows = [poses.position(right, left, middle)]
+    for between, end, _, _ in legs:
         rows += [poses.position(right, *between), poses.position(right, *end)]
-    times = np.cumsum([0.0, *(duration for _, _, duration in legs)])
-    return Trajectory(np.array(rows), list(times), [phase for _, phase, _ in legs])
+    times = np.cumsum([0.0, *(duration for *_, duration in legs)])
+    return Trajectory(np.array(rows), list(times), [phase for *_, phase, _ in legs])
 
 
 def start_of(task: BipTask, trajectory: Trajectory) -> np.ndarray:

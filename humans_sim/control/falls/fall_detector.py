@@ -33,22 +33,15 @@ class Lying(Enum):
 
 
 def tilt_of(attitude: np.ndarray) -> float:
-    """Angle between the base's z axis and the vertical [rad].
-
-    Args:
-        attitude: rotation of the base in the world (3, 3).
-    """
+    """Angle [rad] between the vertical and the z axis of a base, rotated (3, 3)."""
     up = attitude[2]
     return math.atan2(math.hypot(up[0], up[1]), up[2])
 
 
 def lying(attitude: np.ndarray) -> Lying:
-    """Which side of the base points down, by the direction of gravity in its axes.
+    """Which side of a base points down, by its rotation in the world (3, 3).
 
     Upside down counts by what is lower, too.
-
-    Args:
-        attitude: rotation of the base in the world (3, 3).
     """
     if tilt_of(attitude) < _UPRIGHT:
         return Lying.NOT
@@ -67,9 +60,7 @@ class FallDetector:
         rest_time: for which it must be still to be at rest [s].
 
     Attributes:
-        fallen: whether it fell since the last reset.
         side: what pointed down at the last call.
-        at_rest: whether it has been still for long enough.
     """
 
     def __init__(
@@ -93,12 +84,9 @@ class FallDetector:
     def update(
         self, t: float, attitude: np.ndarray, angular_velocity: np.ndarray
     ) -> None:
-        """Take in what the sensor measures.
+        """Take in the attitude (3, 3) and angular velocity (3,) [rad/s] at a time [s].
 
-        Args:
-            t: when [s].
-            attitude: rotation of the base in the world (3, 3); its heading is not used.
-            angular_velocity: of the base (3,) [rad/s].
+        The heading is not used.
         """
         self.fallen |= tilt_of(attitude) > self._fall_tilt
         self.side = lying(attitude)
@@ -111,12 +99,9 @@ class FallDetector:
 
 @dataclass(frozen=True)
 class PoseSequence:
-    """Key poses of a motion, one after the other.
+    """Key poses of a motion: when each is reached (n,) [s], and its joint angles [rad].
 
-    Attributes:
-        name: of the motion.
-        times: when each pose is reached, from the start of the motion (n,) [s].
-        angles: of the joints then (n, njoints) [rad].
+    The times are from the start of the motion, the angles (n, njoints).
     """
 
     name: str
@@ -138,11 +123,9 @@ class PoseSequence:
         return float(self.times[-1])
 
     def after(self, joints: np.ndarray, speed: float) -> PoseSequence:
-        """The same motion from other angles: the first pose is reached evenly.
+        """The same motion from other angles (njoints,), at even speed [rad/s].
 
-        Args:
-            joints: angles at the start (njoints,) [rad].
-            speed: of the fastest joint on the way to the first pose [rad/s].
+        The speed is that of the fastest joint on the way to the first pose.
         """
         way = float(np.abs(self.angles[0] - joints).max()) / speed
         return PoseSequence(

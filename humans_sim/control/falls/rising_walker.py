@@ -12,8 +12,7 @@ A motion that ends upright leads to STANDING, any other one to FALLEN again: a r
 that lies on its side is rolled over first. What it knows is what the walker knows:
 attitude and angular velocity of the base.
 
-Also the controller of a simulation with it, and the start of a robot that lies on one
-of its sides, just above the floor.
+Also its controller in a simulation, and the start of a robot that lies on a side.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ from humans_sim.control.walking.com_estimator import Approach, WalkSensors
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.walker import WalkCommand, Walker
+from humans_sim.core.arrays import PositiveNumbers
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.results.records import POINT, Sample
@@ -54,7 +54,7 @@ class RiseState(IntEnum):
 
 
 @dataclass(frozen=True)
-class RiseSettings:
+class RiseSettings(PositiveNumbers):
     """How a robot gets up.
 
     Attributes:
@@ -72,13 +72,6 @@ class RiseSettings:
     approach_time: float = 0.5
     attempts: int = 10
 
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        for name in ("speed", "upright", "settle_time", "approach_time", "attempts"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be above zero, not {value}")
-
 
 _WORDS = {
     RiseState.FALLEN: "it has fallen",
@@ -93,8 +86,6 @@ class RisingCommand(NamedTuple):
 
     Attributes:
         joints: angles for the servos (njoints,) [rad].
-        state: what it does.
-        lying: on which side it lies.
         motion: name of the motion under way, empty where there is none.
         walk: the walker's command; the last one while it does not walk.
     """
@@ -107,13 +98,7 @@ class RisingCommand(NamedTuple):
 
 
 class RiseEvent(NamedTuple):
-    """A change of the state.
-
-    Attributes:
-        time: when [s].
-        state: the new one.
-        detail: of it, in words.
-    """
+    """A change to a state at a time [s], with its detail in words."""
 
     time: float
     state: RiseState
@@ -132,8 +117,6 @@ class RisingWalker:
         automatic: whether it gets up by itself, or is asked to by :meth:`get_up`.
 
     Attributes:
-        state: what it does.
-        automatic: whether it gets up by itself.
         events: changes of the state, the newest last.
     """
 
@@ -199,29 +182,23 @@ class RisingWalker:
         self.walker.pattern.stop()
 
     def get_up(self) -> None:
-        """Get up, where it waits to be asked; try again, where it gave up.
-
-        Raises:
-            ParameterError: it does not lie.
-        """
+        """Get up, where it lies and waits to be asked; try again, where it gave up."""
         if self.state not in (RiseState.FALLEN, RiseState.GAVE_UP):
             raise ParameterError("it cannot get up: it has not fallen")
         self._asked = True
 
     def tick(self, t: float, sensors: WalkSensors) -> RisingCommand:
-        """The command that the servos reach one period after ``t``.
+        """The command that the servos reach one period after ``t`` [s].
 
-        Args:
-            t: time of the measurement [s].
-            sensors: what was measured.
-
-        Raises:
-            ParameterError: time goes backwards, or a measurement is not finite.
-            ControlError: the legs do not reach a step.
+        Raises: as of :meth:`Walker.tick`.
         """
         self._detector.update(t, sensors.attitude, sensors.angular_velocity)
         if self.state is RiseState.WALKING:
-            self._tick_walk(t, sensors)
+            self._walk = self.walker.tick(t, sensors)
+            if self._walk.fallen:  # a body that steps to catch itself leans far
+                self._fall(t)
+            else:
+                self._joints = self._walk.joints
         else:
             self._tick_rise(t, sensors)
         assert self._walk is not None
@@ -231,13 +208,6 @@ class RisingWalker:
         return RisingCommand(
             self._joints, self.state, lying(sensors.attitude), motion, self._walk
         )
-
-    def _tick_walk(self, t: float, sensors: WalkSensors) -> None:
-        self._walk = self.walker.tick(t, sensors)
-        if self._walk.fallen:  # a body that steps to catch itself leans far
-            self._fall(t)
-        else:
-            self._joints = self._walk.joints
 
     def _tick_rise(self, t: float, sensors: WalkSensors) -> None:
         due = t - self._began + self.period
@@ -334,14 +304,10 @@ class RisingWalker:
 class RisingWalk(ServoWalk):
     """Gives what a robot measures to a rising walker, and its angles to the servos.
 
-    Args:
-        rising: the walker; it is reset at the first call.
-        schedule: commands to it, in the order of time; one that comes while the robot
-            lies is followed once it stands again.
-        lag: as of :class:`ServoWalk`, while it walks [s].
+    Commands that come while the robot lies are followed once it stands again; the lag
+    of its servos counts while it walks [s].
 
     Attributes:
-        rising: the walker.
         last: what it commanded at the last call; None before the first one.
     """
 
@@ -393,13 +359,8 @@ def lying_on(
 ) -> np.ndarray:
     """A configuration in which the lowest point of the body touches the floor.
 
-    Args:
-        system: of a simulation in which the whole body touches.
-        side: on which it lies.
-        joints: angles (njoints,) [rad]; straight unless given.
-
-    Raises:
-        ParameterError: it shall not lie at all.
+    In the system the whole body touches; it lies on a side, its joints straight unless
+    they are given (njoints,) [rad].
     """
     if side not in _TURNS:
         raise ParameterError(f"the side to lie on must be given, not {side!r}")

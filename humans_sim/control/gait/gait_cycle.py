@@ -79,9 +79,6 @@ class GaitPoint(NamedTuple):
     """The motion at one phase of a stride; x is relative to the first heel strike.
 
     Attributes:
-        q: configuration (nq,).
-        v: velocity (nv,).
-        a: acceleration (nv,).
         com: centre of mass, its velocity, its acceleration (3, 3).
         feet: pose of the soles, by side.
         foot_rates: velocity and acceleration of the soles on world axes, by side
@@ -106,8 +103,6 @@ class GaitCycle:
         gravity: of the place to walk in [m/s^2]; the model's unless given.
 
     Attributes:
-        model: the model.
-        settings: of the walk.
         period: of a stride [s].
         stride: its length [m].
         legs: the left leg as it was fitted.
@@ -119,7 +114,6 @@ class GaitCycle:
         settings: GaitSettings | None = None,
         gravity: float | None = None,
     ) -> None:
-        """Make the stride."""
         self.model, self._pin = model, model.pin
         if gravity is not None:
             self._pin = pin.Model(model.pin)
@@ -164,15 +158,9 @@ class GaitCycle:
     def _zmp(self) -> np.ndarray:
         """Zero-moment point less the mean way (n, 2) [m]."""
         s, half = self.settings, self.settings.width / 2.0
-        both = self.settings.times.toe_off - 0.5
-        step = self.stride / 2.0
-        y = half - s.zmp_inward
-        knots = [
-            both,
-            self.settings.times.heel_off,
-            self.settings.times.heel_off + 0.03,
-            0.5,
-        ]
+        both, heel_off = s.times.toe_off - 0.5, s.times.heel_off
+        step, y = self.stride / 2.0, half - s.zmp_inward
+        knots = [both, heel_off, heel_off + 0.03, 0.5]
         toe = self.lengths.toe - 0.005
         x = [s.zmp_strike, s.zmp_end, toe, toe]
         phases, places = [], []
@@ -185,12 +173,6 @@ class GaitCycle:
         ).T
         xy[:, 0] -= self.stride * self._phase
         return _smooth(xy, 9)
-
-    def _base_turn(self) -> np.ndarray:
-        """Roll, pitch, yaw of the pelvis (n, 3) [rad]."""
-        s, around = self.settings, 2.0 * np.pi * self._phase
-        roll = s.pelvis_list * np.sin(around + 0.3)
-        return np.column_stack([roll, 0 * around, -s.pelvis_turn * np.cos(around)])
 
     def _upper_body(self, q: np.ndarray) -> None:
         """Write joints of trunk and arms (n, nq)."""
@@ -214,10 +196,12 @@ class GaitCycle:
     def _make(self) -> None:
         """Fit legs, centre of mass and zero-moment point in turns."""
         n, phase = _SAMPLES, self._phase
-        fit = LegFit(
-            self.lengths, self.settings.times, self.stride, _DROP * self.period
-        )
-        turn, zmp = self._base_turn(), self._zmp()
+        s, around = self.settings, 2.0 * np.pi * phase
+        fit = LegFit(self.lengths, s.times, self.stride, _DROP * self.period)
+        # Roll, pitch, yaw of the pelvis (n, 3) [rad].
+        roll = s.pelvis_list * np.sin(around + 0.3)
+        turn = np.column_stack([roll, 0 * around, -s.pelvis_turn * np.cos(around)])
+        zmp = self._zmp()
         zmp_target = zmp.copy()
         self.zmp_wanted = zmp
         height = np.full(n, 0.56 * (self.lengths.thigh + self.lengths.shank) / 0.49)
@@ -225,7 +209,7 @@ class GaitCycle:
         base = com.copy()
         q = np.tile(self.model.neutral(), (n, 1))
         self._upper_body(q)
-        half = self.settings.width / 2.0
+        half = s.width / 2.0
         for _ in range(_PASSES):
             hip = base[:, 0] - self._hip[1] * np.sin(turn[:, 2])
             hip = hip + self.stride * phase
@@ -242,7 +226,10 @@ class GaitCycle:
 
     def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
         """Periodic centre of mass for a zero-moment point (n, 2) [m]."""
-        second = _second_derivative(_SAMPLES) / self.period**2
+        # Of periodic samples over a period of one (n, n).
+        order, unit = np.fft.fftfreq(_SAMPLES, 1.0 / _SAMPLES), np.eye(_SAMPLES)
+        spectrum = -((2 * np.pi * order) ** 2)[:, None] * np.fft.fft(unit, axis=0)
+        second = np.real(np.fft.ifft(spectrum, axis=0)) / self.period**2
         rise = second @ height
         stiffness = (rise - self._pin.gravity.linear[2]) / height
         return np.linalg.solve(second - np.diag(stiffness), -stiffness[:, None] * zmp)
@@ -254,16 +241,9 @@ class GaitCycle:
         at = (k + shift) % _SAMPLES
         if side == "r" and k + shift >= _SAMPLES:
             late += self.stride
-        pitch = legs.pitch[at]
-        rotation = pin.utils.rotate("y", -pitch)
-        sign = 1.0 if side == "l" else -1.0
-        ankle = np.array(
-            [
-                legs.ankle[at, 0] + late,
-                sign * self.settings.width / 2.0,
-                legs.ankle[at, 1],
-            ]
-        )
+        rotation = pin.utils.rotate("y", -legs.pitch[at])
+        y = (1.0 if side == "l" else -1.0) * self.settings.width / 2.0
+        ankle = np.array([legs.ankle[at, 0] + late, y, legs.ankle[at, 1]])
         return pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
 
     def _postures(
@@ -271,7 +251,7 @@ class GaitCycle:
     ) -> np.ndarray:
         """All configurations of the stride by inverse kinematics (n, nq)."""
         result = q.copy()
-        angles = self.legs.angles
+        angles, bent = self.legs.angles, ("hip_pitch", "knee", "ankle_pitch")
         for k in range(_SAMPLES):
             at = result[k]
             way = self.stride * self._phase[k]
@@ -281,11 +261,7 @@ class GaitCycle:
             at[3:7] = pin.Quaternion(rotation).coeffs()
             for side, shift in (("l", 0), ("r", _SAMPLES // 2)):
                 leg = angles[:, (k + shift) % _SAMPLES]
-                for joint, value in zip(
-                    ("hip_pitch", "knee", "ankle_pitch"),
-                    (leg[0], -leg[1], leg[2]),
-                    strict=True,
-                ):
+                for joint, value in zip(bent, (leg[0], -leg[1], leg[2]), strict=True):
                     at[7 + self._index[f"{side}_{joint}"]] = value
             feet = {side: self._foot_pose(side, k) for side in SIDES}
             result[k] = self._solve(at, feet)
@@ -294,8 +270,7 @@ class GaitCycle:
     def _solve(self, q: np.ndarray, feet: dict[str, pin.SE3]) -> np.ndarray:
         """Legs that put the feet there."""
         model, data = self.model, self._data
-        legs = [6 + self._index[f"{s}_{j}"] for s in SIDES for j in LEG]
-        columns = np.array(legs)
+        columns = np.array([6 + self._index[f"{s}_{j}"] for s in SIDES for j in LEG])
         frames = {s: model.pin.getFrameId(f"{s}_sole") for s in SIDES}
         for _ in range(60):
             pin.computeJointJacobians(model.pin, data, q)
@@ -342,14 +317,9 @@ class GaitCycle:
             frame = model.pin.getFrameId(f"{side}_sole")
             feet[side] = pin.SE3(pin.updateFramePlacement(model.pin, data, frame))
             axes = pin.LOCAL_WORLD_ALIGNED
-            rates[side] = np.array(
-                [
-                    pin.getFrameVelocity(model.pin, data, frame, axes).vector,
-                    pin.getFrameClassicalAcceleration(
-                        model.pin, data, frame, axes
-                    ).vector,
-                ]
-            )
+            speed = pin.getFrameVelocity(model.pin, data, frame, axes)
+            change = pin.getFrameClassicalAcceleration(model.pin, data, frame, axes)
+            rates[side] = np.array([speed.vector, change.vector])
         return GaitPoint(q, v, a, com, feet, rates)
 
     def _motion(self, phase: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -386,9 +356,8 @@ class GaitCycle:
         for k, phase in enumerate(self._phase):
             q, v, a = self._motion(phase)
             force = pin.rnea(self._pin, data, q, v, a)[:6]
-            wrench = pin.SE3(pin.Quaternion(q[3:7]).matrix(), q[:3]).act(
-                pin.Force(force)
-            )
+            place = pin.SE3(pin.Quaternion(q[3:7]).matrix(), q[:3])
+            wrench = place.act(pin.Force(force))
             com[k] = pin.centerOfMass(model.pin, data, q)
             com[k, 0] -= self.stride * phase
             zmp[k] = [-wrench.angular[1], wrench.angular[0]] / wrench.linear[2]
@@ -408,13 +377,3 @@ def _smooth(values: np.ndarray, harmonics: int) -> np.ndarray:
     spectrum = np.fft.rfft(values, axis=0)
     spectrum[harmonics + 1 :] = 0.0
     return np.fft.irfft(spectrum, len(values), axis=0)
-
-
-def _second_derivative(n: int) -> np.ndarray:
-    """Second derivative of periodic samples over a period of one (n, n)."""
-    order = np.fft.fftfreq(n, 1.0 / n)
-    return np.real(
-        np.fft.ifft(
-            -((2 * np.pi * order) ** 2)[:, None] * np.fft.fft(np.eye(n), axis=0), axis=0
-        )
-    )

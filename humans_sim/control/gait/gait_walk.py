@@ -71,14 +71,10 @@ class GaitWalk(Controller):
 
     It starts in the middle of a stride, with :meth:`start` and :meth:`start_velocity`.
 
-    Args:
-        cycle: the stride.
-        period: time between two calls [s].
-        phase: of the stride at the start, with one foot flat on the ground.
+    The phase at the start has one foot flat on the ground; it is called once a period
+    [s].
 
     Attributes:
-        cycle: the stride.
-        period: time between two calls [s].
         phase: of the stride now, whole numbers at left heel strikes.
         point: of the stride at the last call.
         strikes: times of the heel strikes so far, by side [s].
@@ -89,7 +85,6 @@ class GaitWalk(Controller):
     def __init__(
         self, cycle: GaitCycle, period: float = 0.005, phase: float = 0.25
     ) -> None:
-        """Prepare the tasks."""
         if not period > 0:
             raise ParameterError(f"the period must be above zero, not {period}")
         self.cycle, self.period, self._first = cycle, period, phase
@@ -113,7 +108,12 @@ class GaitWalk(Controller):
             }
             for weight, stiffness in ((_SWING, 500.0), (pitch, 400.0))
         )
-        self._tags = {side: self._sole_tags(side) for side in SIDES}
+        tags = model.tags(model.neutral())
+        self._tags = {}  # of the soles, from heel to toe
+        for side in SIDES:
+            names = sole_named(model, f"{side}_sole").contacts
+            rows = np.array([model.tag_names.index(name) for name in names])
+            self._tags[side] = rows[np.argsort(tags[rows, 0])]
         pairs = zip(model.joint_names, model.effort_limits, strict=True)
         legs = tuple(f"{side}_{joint}" for side in SIDES for joint in LEG)
         self._limits = {name: (-most, most) for name, most in pairs if name in legs}
@@ -135,11 +135,7 @@ class GaitWalk(Controller):
         return {"method": TIME_STEPPING, "contacts": contacts}
 
     def attach(self, system: System) -> None:
-        """Take the scene of a simulation as the one to walk in.
-
-        Raises:
-            ParameterError: the simulation is of another model.
-        """
+        """Take the scene of a simulation of the same model as the one to walk in."""
         model = self.cycle.model
         if not isinstance(system, ModelSystem) or system.model is not model:
             raise ParameterError("simulation and stride must be of one model object")
@@ -166,11 +162,7 @@ class GaitWalk(Controller):
         return (self.phase + (0.0 if side == "l" else 0.5)) % 1.0
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:
-        """Joint torques at time t (njoints,) [N m].
-
-        Raises:
-            ParameterError: no simulation has it.
-        """
+        """Joint torques at time t (njoints,) [N m], in the scene of a simulation."""
         if self._body is None:
             raise ParameterError("a gait walks in a simulation: it has no scene yet")
         if t < self._time:  # another run
@@ -179,7 +171,10 @@ class GaitWalk(Controller):
         self.phase += elapsed / self.cycle.period
         self._time = t
         tags = self.cycle.model.tags(state.q)
-        self._lift()
+        for side in SIDES:  # feet leave the ground at toe-off
+            leg = self.leg_phase(side)
+            if self.cycle.settings.times.toe_off <= leg < 1.0 - _EARLY:
+                self._down[side] = False
         self._land(t, tags)
         self.point = self.cycle.at(self.phase)
         self._place_step(state, elapsed)
@@ -204,15 +199,6 @@ class GaitWalk(Controller):
         self._torques = np.clip(solution.torques, -limits, limits)
         return self._torques
 
-    # Contacts.
-
-    def _sole_tags(self, side: str) -> np.ndarray:
-        """Tags of a sole as indices, from heel to toe."""
-        model = self.cycle.model
-        names = sole_named(model, f"{side}_sole").contacts
-        rows = np.array([model.tag_names.index(name) for name in names])
-        return rows[np.argsort(model.tags(model.neutral())[rows, 0])]
-
     def _active(self, side: str, tags: np.ndarray) -> np.ndarray:
         """Which points of a foot on the ground carry load, from heel to toe."""
         leg, times = self.leg_phase(side), self.cycle.settings.times
@@ -232,13 +218,6 @@ class GaitWalk(Controller):
         if not active.any():
             active[np.argmin(heights)] = True
         return active
-
-    def _lift(self) -> None:
-        """Feet leave the ground at toe-off."""
-        for side in SIDES:
-            leg = self.leg_phase(side)
-            if self.cycle.settings.times.toe_off <= leg < 1.0 - _EARLY:
-                self._down[side] = False
 
     def _land(self, t: float, tags: np.ndarray) -> None:
         """Lay the stride on the ground where a foot has landed."""

@@ -40,8 +40,7 @@ SLOWEST, FASTEST = 0.4, 0.8
 def stride_time(speed: float, stature: float) -> float:
     """Duration of a stride [s] of adults at a speed [m/s] (Grieve and Gear).
 
-    Raises:
-        ParameterError: no one walks so slow, or so fast, by this relation.
+    Speeds that the relation does not cover are refused: ParameterError.
     """
     relative = speed / stature
     if not SLOWEST <= relative <= FASTEST:
@@ -55,10 +54,8 @@ def stride_time(speed: float, stature: float) -> float:
 def normal_angles(phase: np.ndarray) -> np.ndarray:
     """Flexion of hip, knee and ankle (3, n) [degrees] at parts of a stride (n,)."""
     curves = []
+    ends = np.concatenate([PHASE_ENDS[-4:-1] - 1.0, PHASE_ENDS, 1 + PHASE_ENDS[1:4]])
     for values in (HIP, KNEE, ANKLE):
-        ends = np.concatenate(
-            [PHASE_ENDS[-4:-1] - 1.0, PHASE_ENDS, 1 + PHASE_ENDS[1:4]]
-        )
         around = np.concatenate([values[-4:-1], values, values[1:4]])
         curves.append(PchipInterpolator(ends, around)(np.mod(phase, 1.0)))
     return np.array(curves)
@@ -75,14 +72,9 @@ _LOADED = math.radians(10.0)
 
 
 class LegLengths(NamedTuple):
-    """A leg and its foot, in its plane [m].
+    """A leg and its foot, in its plane: hip to knee, to ankle, to the sole [m].
 
-    Attributes:
-        thigh: hip to knee.
-        shank: knee to ankle.
-        ankle: height of the ankle above the sole.
-        heel: from the ankle back to the heel.
-        toe: from the ankle forward to the tip of the toes.
+    Heel and toe are how far from the ankle they are.
     """
 
     thigh: float
@@ -94,13 +86,7 @@ class LegLengths(NamedTuple):
 
 @dataclass(frozen=True)
 class StrideTimes:
-    """Events of a foot, in strides after its heel strike.
-
-    Attributes:
-        flat: the foot is flat.
-        heel_off: the heel leaves the ground.
-        toe_off: the toes leave the ground.
-    """
+    """When the foot is flat, and heel and toes leave, in strides after the strike."""
 
     flat: float = 0.09
     heel_off: float = 0.42
@@ -125,19 +111,14 @@ class LegPath(NamedTuple):
 
 
 class LegFit:
-    """Fits the legs of a stride.
+    """Fits the legs of a stride of some length [m].
 
-    Args:
-        lengths: of leg and foot.
-        times: events of a foot.
-        stride: length of a stride [m].
-        drop: how fast the heel comes down as it lands [m a stride].
+    The heel comes down with ``drop`` as it lands [m a stride].
     """
 
     def __init__(
         self, lengths: LegLengths, times: StrideTimes, stride: float, drop: float
     ) -> None:
-        """Nothing is fitted yet."""
         self._legs, self._times, self._stride = lengths, times, stride
         self._drop = drop
         tall = lengths.thigh + lengths.shank + lengths.ankle
@@ -174,20 +155,18 @@ class LegFit:
             lift: hip above the middle of both hips (n,) [m].
         """
         self._normal = np.radians(normal_angles(phase))
-
-        def residuals(free: np.ndarray) -> np.ndarray:
-            return self._residuals(free, phase, hip, side, lift)
-
+        given = (phase, hip, side, lift)
         solution = least_squares(
-            residuals,
+            self._residuals,
             self._first,
+            args=given,
             bounds=self._bounds,
             x_scale=0.1,
             max_nfev=100,
             ftol=1e-6,
         )
         self._first = solution.x
-        return self.path(solution.x, phase, hip, side, lift)
+        return self.path(solution.x, *given)
 
     def path(
         self,
@@ -197,7 +176,7 @@ class LegFit:
         side: np.ndarray,
         lift: np.ndarray,
     ) -> LegPath:
-        """The leg of some free values."""
+        """The leg of some free values, otherwise as of :meth:`fit`."""
         legs = self._legs
         ankle, pitch = self._foot(free, phase)
         height = self._height(free, phase)
@@ -208,9 +187,8 @@ class LegFit:
         cosine = (reach**2 - both) / (2 * legs.thigh * legs.shank)
         knee = np.arccos(np.clip(cosine, -1.0, 1.0))
         ahead = np.arctan2(forward, down)
-        thigh = ahead + np.arctan2(
-            legs.shank * np.sin(knee), legs.thigh + legs.shank * np.cos(knee)
-        )
+        across, along = legs.shank * np.sin(knee), legs.shank * np.cos(knee)
+        thigh = ahead + np.arctan2(across, legs.thigh + along)
         foot = pitch - (thigh - knee)
         return LegPath(ankle, pitch, height, np.array([thigh, knee, foot]))
 
@@ -227,15 +205,12 @@ class LegFit:
         slopes = self._moved(np.array([leave, STRIKE])) * np.array(rates)[:, None]
         slopes[1, 1] -= self._drop
         middle = free[4:8].reshape(2, 2) * np.array([self._stride, 1.0])
+        places = np.vstack([ends[0], middle, ends[1]])
+        turns = [leave, early, late, STRIKE]
         swing = CubicSpline(
             times.toe_off + air * np.array([0.0, 0.3, 0.65, 1.0]),
-            np.column_stack(
-                [np.vstack([ends[0], middle, ends[1]]), [leave, early, late, STRIKE]]
-            ),
-            bc_type=(
-                (1, np.append(slopes[0], rates[0])),
-                (1, np.append(slopes[1], rates[1])),
-            ),
+            np.column_stack([places, turns]),
+            bc_type=tuple((1, np.append(slopes[k], rates[k])) for k in (0, 1)),
         )(phase)
         landing = STRIKE * np.clip(1.0 - phase / times.flat, 0.0, 1.0) ** 2
         part = np.clip((phase - times.heel_off) / turning, 0.0, 1.0)
@@ -259,12 +234,8 @@ class LegFit:
         legs = self._legs
         pivot = np.where(pitch > 0, -legs.heel, legs.toe)
         sine, cosine = np.sin(pitch), np.cos(pitch)
-        return np.column_stack(
-            [
-                pivot - cosine * pivot - sine * legs.ankle,
-                -sine * pivot + cosine * legs.ankle,
-            ]
-        )
+        ahead = pivot - cosine * pivot - sine * legs.ankle
+        return np.column_stack([ahead, -sine * pivot + cosine * legs.ankle])
 
     def _height(self, free: np.ndarray, phase: np.ndarray) -> np.ndarray:
         """Middle of the hips above the ground: twice a stride the same (n,) [m]."""
@@ -278,26 +249,17 @@ class LegFit:
             + d * np.sin(2 * around)
         )
 
-    def _residuals(
-        self,
-        free: np.ndarray,
-        phase: np.ndarray,
-        hip: np.ndarray,
-        side: np.ndarray,
-        lift: np.ndarray,
-    ) -> np.ndarray:
+    def _residuals(self, free: np.ndarray, *given: np.ndarray) -> np.ndarray:
         """Errors of the angles, what is out of reach, feet too low."""
-        legs, times = self._legs, self._times
+        legs, times, (phase, hip, side, lift) = self._legs, self._times, given
         path = self.path(free, phase, hip, side, lift)
         error = (path.angles - self._normal) * np.array([[0.3], [1.0], [0.15]])
         error[2] *= np.where(phase > times.toe_off, 2.0, 1.0)
         down = np.hypot(path.hip_height + lift - path.ankle[:, 1], side)
         reach = np.hypot(path.ankle[:, 0] - hip, down)
-        longest = math.sqrt(
-            legs.thigh**2
-            + legs.shank**2
-            + 2 * legs.thigh * legs.shank * math.cos(_STRAIGHT)
-        )
+        both = legs.thigh**2 + legs.shank**2
+        bend = 2 * legs.thigh * legs.shank * math.cos(_STRAIGHT)
+        longest = math.sqrt(both + bend)
         over = 1000.0 * np.maximum(reach - longest, 0.0)
         stands = (phase > times.flat) & (phase < times.heel_off)
         bent = 5.0 * np.maximum(path.angles[1] - _LOADED, 0.0) * stands

@@ -52,13 +52,7 @@ _SETTINGS = {
 
 
 class BalanceWeights(NamedTuple):
-    """Weights of the terms of the balance.
-
-    Attributes:
-        com: distance of the centre of mass to its reference.
-        zmp: distance of the zero-moment point to its reference.
-        rate: speed of the zero-moment point [s^2].
-    """
+    """Weights: places of centre of mass and ZMP, and the rate of the latter [s^2]."""
 
     com: float
     zmp: float
@@ -67,7 +61,6 @@ class BalanceWeights(NamedTuple):
 
 WALKING = BalanceWeights(1e-3, 1.0, 1e-3)
 STANDING = BalanceWeights(1.0, 0.1, 1e-2)
-
 
 _KNOTS = 0.04
 """Time between the knots of the centre of mass [s]."""
@@ -112,7 +105,6 @@ class Balance:
         weights: BalanceWeights,
         gravity: float,
     ) -> None:
-        """Take the plan."""
         self._t, self._knots, self._support = t, knots, support
         self._weights, self._gravity = weights, gravity
 
@@ -233,11 +225,8 @@ def zero_moment_points(
 class JointTorques:
     """Joint torques of a motion on its feet.
 
-    Args:
-        model: the robot.
-        soles: names of the left and the right one.
-        friction: of the floor that may be used.
-        armature: inertia of the rotors at the joints (nv,) [kg m^2].
+    The friction is what may be used of the floor's, the armature the inertia of the
+    rotors at the joints (nv,) [kg m^2].
     """
 
     def __init__(
@@ -282,31 +271,18 @@ _TOO_STRONG = 1.5
 def limit_excess(
     motion: RobotMotion, settings: RetargetSettings
 ) -> tuple[float, RetargetError | None]:
-    """How many times slower a motion has to be, and why; None: it may stay.
-
-    Args:
-        motion: a plan.
-        settings: shares of the limits that may be used.
-    """
+    """How many times slower a motion has to be, and why; None: it may stay."""
     model = motion.model
-    speeds = settings.speed_share * model.velocity_limits
-    k, j, share = nearest_limit(motion.v[:, 6:], speeds)
-    if share > 1.0:
-        fault = RetargetError(
-            f"would have to turn with {abs(motion.v[k, 6 + j]):.1f} rad/s, its "
-            f"limit is {model.velocity_limits[j]:.1f}",
-            model.joint_names[j],
-            float(motion.t[k]),
-        )
-        return share, fault
-    torques = settings.torque_share * model.effort_limits
-    k, j, share = nearest_limit(motion.torques, torques)
-    if share > 1.0:
-        fault = RetargetError(
-            f"would need {abs(motion.torques[k, j]):.2f} N m, its limit is "
-            f"{model.effort_limits[j]:.2f}",
-            model.joint_names[j],
-            float(motion.t[k]),
-        )
-        return _TOO_STRONG, fault
+    speed = "would have to turn with {:.1f} rad/s, its limit is {:.1f}"
+    torque = "would need {:.2f} N m, its limit is {:.2f}"
+    speeds, torques = settings.speed_share, settings.torque_share
+    for values, share_used, limits, words, slower in (
+        (motion.v[:, 6:], speeds, model.velocity_limits, speed, 0.0),
+        (motion.torques, torques, model.effort_limits, torque, _TOO_STRONG),
+    ):
+        k, j, share = nearest_limit(values, share_used * limits)
+        if share > 1.0:
+            reason = words.format(abs(values[k, j]), limits[j])
+            fault = RetargetError(reason, model.joint_names[j], float(motion.t[k]))
+            return slower or share, fault
     return 1.0, None

@@ -10,7 +10,7 @@ the feet where the recording ends between two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,14 +27,9 @@ _LEAST_MOVE = 0.12
 
 @dataclass(frozen=True, eq=False)
 class PlannedPhase:
-    """A stretch in which the same feet stand.
+    """A stretch in which the same feet stand [s].
 
-    Attributes:
-        start: [s].
-        end: [s].
-        feet: where they stand, or stood before they swing.
-        swing: the foot in the air; None: both stand.
-        target: where it lands.
+    The feet are where they stand, or stood before one of them swings to its target.
     """
 
     start: float
@@ -101,15 +96,11 @@ def plan_feet(
     shorter: float = 1.0,
     least_step: float = 1.0,
 ) -> FootPlan:
-    """The feet of a robot.
+    """The feet of a robot with a leg of some length [m].
 
-    Args:
-        person: the motion.
-        settings: reach and times of the robot's steps.
-        leg: length of the robot's leg [m].
-        slowdown: time of the robot over the person's, at least.
-        shorter: share of the longest step that is used.
-        least_step: quickest step over that of the settings.
+    The time of the robot is the person's times ``slowdown``, at least. Of the walk's
+    settings its longest step counts times ``shorter``, its quickest times
+    ``least_step``.
     """
     half = 0.5 * settings.stance_width
     feet = {side: ORIGIN.moved(0.0, side * half) for side in Side}
@@ -121,7 +112,9 @@ def plan_feet(
         knots = np.array([[shift, end - shift], [first, last]])
         return FootPlan((PlannedPhase(0.0, end, feet),), knots, slowdown, 1.0)
     step = settings.step_duration * least_step
-    slowdown = max(slowdown, step / _step_time(swings))
+    ends = [flight.end for flight in swings]
+    usual = np.median(np.diff(ends)) if len(ends) > 1 else ends[0] - swings[0].start
+    slowdown = max(slowdown, step / float(usual))
     swing_least = (1.0 - settings.double_support) * step * 0.8
     double_least = settings.double_support * step
     air_time = 0.9 * float(np.median([flight.end - flight.start for flight in swings]))
@@ -162,13 +155,6 @@ def plan_feet(
     return FootPlan(tuple(phases), np.array(times).T, slowdown, float(stretched))
 
 
-def _step_time(swings: list[_Swing]) -> float:
-    """Usual time from a landing to the next [s]."""
-    if len(swings) < 2:
-        return swings[0].end - swings[0].start
-    return float(np.median(np.diff([flight.end for flight in swings])))
-
-
 def _swings(person: PersonMotion) -> list[_Swing]:
     """Steps of the person, in the order of time; the last one closes the feet."""
     t = person.t
@@ -189,12 +175,9 @@ def _swings(person: PersonMotion) -> list[_Swing]:
     for flight in swings:
         if kept and flight.start < kept[-1].end:
             # No foot of a robot leaves the ground before the other has landed.
-            length = flight.end - flight.start
-            start = kept[-1].end
-            flight = _Swing(
-                flight.side, start, max(flight.end, start + 0.5 * length), flight.ahead,
-                flight.turn,
-            )  # fmt: skip
+            length, start = flight.end - flight.start, kept[-1].end
+            landed = max(flight.end, start + 0.5 * length)
+            flight = replace(flight, start=start, end=landed)
         kept.append(flight)
     apart = _LEAST_MOVE * person.leg
     if kept and kept[-1].end < t[-1] - 1e-9 and abs(kept[-1].ahead) > apart:
@@ -216,13 +199,7 @@ Feet = tuple[FootMotion, FootMotion]
 
 
 def feet_at(phase: PlannedPhase, t: float, lift: float) -> Feet:
-    """Motions of the left and the right foot.
-
-    Args:
-        phase: of the plan.
-        t: a time in it [s].
-        lift: of a foot half way of its swing [m].
-    """
+    """Motions of both feet at a time [s], lifted half way of a swing [m]."""
     motions = []
     for side in (Side.LEFT, Side.RIGHT):
         place = phase.feet[side]

@@ -29,7 +29,6 @@ from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.models import Model
 from humans_sim.models.legs import Leg, chain, sole_named, support_tags
-from humans_sim.models.points import PointSet
 
 UPPER_ARM, FOREARM, THIGH, SHANK = "upper_arm", "forearm", "thigh", "shank"
 SIDES = ("l", "r")
@@ -89,11 +88,7 @@ class Limbs:
 
 
 def person_limbs(model: Model) -> Limbs:
-    """The limbs of a Human36.
-
-    Raises:
-        RetargetError: the model is no such person.
-    """
+    """The limbs of a Human36; RetargetError: the model is no such person."""
     data = _at_zero(model)
     limbs = {}
     for part, ends in _PERSON.items():
@@ -108,19 +103,15 @@ def person_limbs(model: Model) -> Limbs:
             lower = model.pin.getJointId(names[1])
             carrier = int(model.pin.parents[lower])
             upper = data.oMi[model.pin.getJointId(names[0])].translation
-            limbs[f"{side}_{part}"] = _limb(
-                model, data, f"{side}_{part}", carrier, upper, data.oMi[lower]
-            )
+            name = f"{side}_{part}"
+            end = data.oMi[lower].translation
+            limbs[name] = _limb(model, data, name, carrier, upper, end)
     thorax = model.pin.getJointId("thorax_roll")
     return Limbs(model, limbs, thorax, _places(model, thorax))
 
 
 def robot_limbs(model: Model) -> Limbs:
-    """The limbs of a robot; those without two joints of an arm have no arms.
-
-    Raises:
-        ParameterError: it has no two legs.
-    """
+    """The limbs of a robot, which has two legs; arms need two joints."""
     data = _at_zero(model)
     legs = sole_legs(model, *sole_sides(model))
     limbs: dict[str, Limb] = {}
@@ -142,11 +133,10 @@ def _leg(model: Model, data: pin.Data, side: str, leg: Leg) -> dict[str, Limb]:
     centres = [data.oMi[joints[n]].translation * flat for n in (hip, knee, ankle)]
     carriers = (int(model.pin.parents[joints[knee]]), joints[knee])
     limbs = {}
-    for part, carrier, start, end in zip(
-        (THIGH, SHANK), carriers, centres[:2], centres[1:], strict=True
-    ):
+    parts = zip((THIGH, SHANK), carriers, centres[:2], centres[1:], strict=True)
+    for part, carrier, start, end in parts:
         name = f"{side}_{part}"
-        limbs[name] = _limb(model, data, name, carrier, start, pin.SE3(np.eye(3), end))
+        limbs[name] = _limb(model, data, name, carrier, start, end)
     return limbs
 
 
@@ -162,8 +152,8 @@ def _arms(model: Model, data: pin.Data, legs: tuple[Leg, Leg]) -> dict[str, list
             continue
         sideways = float(_tip(model, data, leaf)[1])
         side = "l" if sideways > 0 else "r"
-        own = len(joints)
-        if abs(sideways) > _SIDE * height and own > len(arms.get(side, ())):
+        far = abs(sideways) > _SIDE * height
+        if far and len(joints) > len(arms.get(side, ())):
             arms[side] = joints
     return arms
 
@@ -191,12 +181,10 @@ def _arm(model: Model, data: pin.Data, side: str, joints: list[int]) -> dict[str
         return {}
     end, carrier = places[after], joints[elbow + after]
     upper, lower = f"{side}_{UPPER_ARM}", f"{side}_{FOREARM}"
-    place = pin.SE3(np.eye(3), centres[elbow])
+    start, middle, above = centres[shoulder], centres[elbow], joints[elbow - 1]
     return {
-        upper: _limb(model, data, upper, joints[elbow - 1], centres[shoulder], place),
-        lower: _limb(
-            model, data, lower, carrier, centres[elbow], pin.SE3(np.eye(3), end)
-        ),
+        upper: _limb(model, data, upper, above, start, middle),
+        lower: _limb(model, data, lower, carrier, middle, end),
     }
 
 
@@ -206,9 +194,9 @@ def _limb(
     name: str,
     carrier: int,
     start: np.ndarray,
-    end: pin.SE3,
+    end: np.ndarray,
 ) -> Limb:
-    line = end.translation - start
+    line = end - start
     axis = data.oMi[carrier].rotation.T @ (line / np.linalg.norm(line))
     return Limb(name, carrier, axis, _places(model, carrier))
 
@@ -270,11 +258,11 @@ class PersonMotion:
 def person_motion(
     limbs: Limbs, t: np.ndarray, q: np.ndarray, down: np.ndarray
 ) -> PersonMotion:
-    """Read a motion of a person.
+    """Read a motion of a person, at even times (n,) [s].
 
     Args:
         limbs: of the person.
-        t: times, evenly (n,) [s].
+        t: times [s].
         q: configurations (n, nq).
         down: whether the left and the right foot stand (n, 2).
 
@@ -290,8 +278,14 @@ def person_motion(
     names = tuple(limbs.limbs)
     directions = np.empty((n, len(names), 3))
     pelvis, torso = np.empty((n, 3, 3)), np.empty((n, 3, 3))
-    points = [_sole_points(model, sole) for sole in sole_sides(model)]
-    legs = [_leg_joints(model, side) for side in SIDES]
+    points = [
+        model.tag_points(support_tags(sole_named(model, sole)))
+        for sole in sole_sides(model)
+    ]
+    legs = [
+        [model.pin.getJointId(f"{side}_{end}_pitch") for end in ("hip", "ankle")]
+        for side in SIDES
+    ]
     soles, com, height = [], np.empty((n, 2)), np.empty(n)
     for k in range(n):
         com[k] = pin.centerOfMass(model.pin, data, q[k])[:2]
@@ -311,10 +305,7 @@ def person_motion(
     )
     length = sum(
         float(np.linalg.norm(model.pin.jointPlacements[joint].translation))
-        for joint in (
-            model.pin.getJointId("l_knee"),
-            model.pin.getJointId("l_ankle_pitch"),
-        )
+        for joint in map(model.pin.getJointId, ("l_knee", "l_ankle_pitch"))
     )
     head = np.zeros(n)
     if HEAD_YAW in model.joint_names:
@@ -332,17 +323,6 @@ def person_motion(
         np.asarray(down, dtype=bool),
         length,
         head,
-    )
-
-
-def _sole_points(model: Model, sole: str) -> PointSet:
-    return model.tag_points(support_tags(sole_named(model, sole)))
-
-
-def _leg_joints(model: Model, side: str) -> tuple[int, int]:
-    return (
-        model.pin.getJointId(f"{side}_hip_pitch"),
-        model.pin.getJointId(f"{side}_ankle_pitch"),
     )
 
 

@@ -69,11 +69,8 @@ from humans_sim.models.legs import Leg
 class SampledPerson:
     """A person's motion, sampled; ends hold.
 
-    Args:
-        person: the motion.
-        times: in the person's time (n,) [s].
-        cutoff: what is faster is left out of attitudes and heights [Hz].
-        period: between two samples of the robot [s].
+    Sampled at ``times`` of the person (n,) [s], which are ``period`` apart on the robot
+    [s]; what is faster than ``cutoff`` is left out of attitudes and heights [Hz].
     """
 
     def __init__(
@@ -89,8 +86,10 @@ class SampledPerson:
         def smooth(values: np.ndarray) -> np.ndarray:
             return low_pass(at(values), rate, cutoff)
 
+        rows = {name: at(values) for name, values in person.directions.items()}
         self.directions = {
-            name: _unit(at(values)) for name, values in person.directions.items()
+            name: line / np.linalg.norm(line, axis=1, keepdims=True)
+            for name, line in rows.items()
         }
         self.pelvis, self.torso = (
             np.array([_rotation(m) for m in smooth(attitude)])
@@ -98,11 +97,6 @@ class SampledPerson:
         )
         self.crouch, self.place = smooth(person.crouch), smooth(person.place)
         self.head = smooth(person.head)
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    unit: np.ndarray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
 
 
 def _rotation(matrix: np.ndarray) -> np.ndarray:
@@ -128,9 +122,11 @@ class Retargeting:
     """Takes motions of persons over to one robot.
 
     Args:
-        model: the robot.
         settings: how.
         walk: reach of the robot's steps; its own unless given.
+
+    Raises:
+        ParameterError: it has no two legs to stand on.
 
     Attributes:
         limbs: of the robot.
@@ -143,11 +139,6 @@ class Retargeting:
         settings: RetargetSettings | None = None,
         walk: WalkSettings | None = None,
     ) -> None:
-        """Look at the robot.
-
-        Raises:
-            ParameterError: it has no two legs to stand on.
-        """
         self.model, self.settings = model, settings or RetargetSettings()
         self.walk = walk or WalkSettings.of_model(model)
         self.limbs: Limbs = robot_limbs(model)
@@ -164,12 +155,9 @@ class Retargeting:
         ]
         armature = self._setup.servos(model).armature
         assert armature is not None
-        self._torques = JointTorques(
-            model,
-            (self.walk.left, self.walk.right),
-            self._setup.friction,
-            armature,
-        )
+        soles = (self.walk.left, self.walk.right)
+        friction = self._setup.friction
+        self._torques = JointTorques(model, soles, friction, armature)
         joint = self._setup.servo_joints
         self._gains = np.array(
             [joint.get(name, self._setup.servo).gain for name in model.joint_names]
@@ -186,9 +174,7 @@ class Retargeting:
     def retarget(self, person: PersonMotion, slowdown: float = 1.0) -> RobotMotion:
         """The robot's motion.
 
-        Args:
-            person: what the person did.
-            slowdown: time of the robot over the person's, at least.
+        The time of the robot is the person's times ``slowdown``, at least.
 
         Raises:
             RetargetError: no slowing makes the robot able to do it; with the joint and
@@ -281,10 +267,7 @@ class Retargeting:
         )
 
     def _rise(self, person: PersonMotion) -> float:
-        """How much higher than in the robot's walk the centre of mass is at best [m].
-
-        Then the knees are bent as the person's are in the mean.
-        """
+        """Height of the centre of mass above the walk's, knees bent as theirs [m]."""
         half = 0.5 * self.walk.stance_width
         stance = {side: ORIGIN.moved(0.0, side * half) for side in _BOTH}
         left, right = (stance[side].pose() for side in _BOTH)
@@ -443,11 +426,7 @@ class Retargeting:
         attitudes: np.ndarray,
         joints: np.ndarray,
     ) -> np.ndarray:
-        """Configurations (n, nq).
-
-        Raises:
-            ControlError: the legs do not reach.
-        """
+        """Configurations (n, nq); ControlError: the legs do not reach."""
         rows = np.empty((len(com), self.model.nq))
         guess = self.model.standing(joints[0])
         for k in range(len(com)):

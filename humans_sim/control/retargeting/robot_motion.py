@@ -119,13 +119,7 @@ class MotionStream(Controller):
     """Commands where the joints of a motion shall be one period later.
 
     No sensor is used: so do boards that play motions.
-
-    Args:
-        motion: of the robot that is simulated.
-        start: when it begins; before it the first posture is held [s].
-
-    Attributes:
-        period: between two commands [s].
+    It begins at a time, before which the first posture is held [s].
     """
 
     def __init__(self, motion: RobotMotion, start: float = 0.0) -> None:
@@ -133,11 +127,7 @@ class MotionStream(Controller):
         self.period = motion.period
 
     def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
-        """Time stepping: on both feet legs slip by micrometres, events are countless.
-
-        Args:
-            model: that is simulated.
-        """
+        """Time stepping: legs on both feet slip all the time, events are countless."""
         return {"method": TIME_STEPPING}
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:

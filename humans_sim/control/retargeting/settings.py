@@ -39,11 +39,7 @@ class RetargetSettings:
     period: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning.
-
-        Raises:
-            ParameterError: one is not above zero, or a share is above 1.
-        """
+        """Refuse numbers that are not above zero, and shares above 1."""
         for item in fields(self):
             value = getattr(self, item.name)
             if value is None:
@@ -67,7 +63,6 @@ class RetargetError(HumansError, ValueError):
     def __init__(
         self, reason: str, joint: str = "", time: float = float("nan")
     ) -> None:
-        """Compose the message: what, where and when."""
         self.reason, self.joint, self.time = reason, joint, time
         where = f"{joint}: " if joint else ""
         when = f" (at {time:.2f} s)" if time == time else ""

@@ -49,9 +49,6 @@ _STARTS = 6
 class UpperBody:
     """Finds the joints of waist and arms.
 
-    Args:
-        limbs: of the robot.
-
     Attributes:
         names: limbs that are followed, in the order of the directions.
         joints: places in ``model.joint_names`` of the joints that are moved.
@@ -189,10 +186,7 @@ def _turn(rotation: np.ndarray) -> np.ndarray:
 class LiveRetargeting:
     """Answers postures of a person by angles of a robot's upper body.
 
-    Args:
-        person: a Human36.
-        robot: that follows.
-        speed_share: of the joints' speed limits that is used.
+    Of the joints' speed limits a share is used.
 
     Attributes:
         joint_names: joints that it moves.

@@ -26,13 +26,7 @@ _WORLD = pin.LOCAL_WORLD_ALIGNED
 
 
 class TaskTerms(NamedTuple):
-    """A task at one state.
-
-    Attributes:
-        value: s (m,).
-        jacobian: J (m, nv).
-        drift: second derivative of s without acceleration (m,).
-    """
+    """A task at one state: s (m,), J (m, nv), second derivative of s at a = 0 (m,)."""
 
     value: np.ndarray
     jacobian: np.ndarray
@@ -46,13 +40,11 @@ class Task(ABC):
     kinematics; :class:`Stacked` shares that pass among its tasks.
 
     Attributes:
-        model: the model.
         names: name of each component.
         size: number of components m.
     """
 
     def __init__(self, model: Model, names: Sequence[str]) -> None:
-        """A task with a name for each component."""
         self.model = model
         self.names = tuple(names)
         self.size = len(self.names)
@@ -73,8 +65,7 @@ class Task(ABC):
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Second derivative of s at zero acceleration (m,)."""
-        data = self._move(q, v)
-        return self.read_drift(data)
+        return self.read_drift(self._move(q, v))
 
     def terms(self, q: np.ndarray, v: np.ndarray) -> TaskTerms:
         """Value, Jacobian and drift from one pass of kinematics."""
@@ -123,82 +114,58 @@ class Task(ABC):
 
 
 class _FrameTask(Task):
-    """Common part of the tasks of one frame."""
+    """Rows of the pose of a frame: position [m], rotation vector [rad]."""
 
-    def __init__(self, model: Model, frame: str, parts: Sequence[str]) -> None:
+    ROWS = slice(0, 6)
+
+    def __init__(self, model: Model, frame: str) -> None:
         if not model.pin.existFrame(frame):
             raise ParameterError(f"{model.name} has no frame called '{frame}'")
+        parts = ("x", "y", "z", "rx", "ry", "rz")[self.ROWS]
         super().__init__(model, [f"{frame}_{part}" for part in parts])
         self.frame = frame
         self._id = model.pin.getFrameId(frame)
 
-    def _pose(self, data: pin.Data) -> pin.SE3:
-        return pin.updateFramePlacement(self.model.pin, data, self._id)
+    @staticmethod
+    def target(pose: pin.SE3) -> np.ndarray:
+        """Position and rotation vector of a pose (6,)."""
+        return np.concatenate([pose.translation, pin.log3(pose.rotation)])
 
-    def _jacobian(self, data: pin.Data) -> np.ndarray:
-        return pin.getFrameJacobian(self.model.pin, data, self._id, _WORLD)
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Position and rotation vector."""
+        pose = pin.updateFramePlacement(self.model.pin, data, self._id)
+        return self.target(pose)[self.ROWS]
 
-    def _acceleration(self, data: pin.Data) -> np.ndarray:
-        return pin.getFrameClassicalAcceleration(
-            self.model.pin, data, self._id, _WORLD
-        ).vector
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """The frame's Jacobian, on world axes."""
+        tree = self.model.pin
+        return pin.getFrameJacobian(tree, data, self._id, _WORLD)[self.ROWS]
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Linear acceleration of the origin, then angular acceleration."""
+        tree = self.model.pin
+        change = pin.getFrameClassicalAcceleration(tree, data, self._id, _WORLD)
+        return change.vector[self.ROWS]
 
 
 class FramePosition(_FrameTask):
-    """Origin of a frame in the world (3) [m]."""
+    """Origin of a frame (``l_sole``, ``gaze``...) in the world (3) [m]."""
 
-    def __init__(self, model: Model, frame: str) -> None:
-        """Position of a link or a frame (``l_sole``, ``gaze``...) of the model."""
-        super().__init__(model, frame, ("x", "y", "z"))
-
-    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
-        """Position."""
-        return np.array(self._pose(data).translation)
-
-    def read_jacobian(self, data: pin.Data) -> np.ndarray:
-        """Linear part of the frame's Jacobian."""
-        return self._jacobian(data)[:3]
-
-    def read_drift(self, data: pin.Data) -> np.ndarray:
-        """Linear acceleration of the origin."""
-        return self._acceleration(data)[:3]
+    ROWS = slice(0, 3)
 
 
 class FrameOrientation(_FrameTask):
     """Orientation of a frame in the world, as a rotation vector (3) [rad]."""
 
-    def __init__(self, model: Model, frame: str) -> None:
-        """Orientation of a link or a frame of the model."""
-        super().__init__(model, frame, ("rx", "ry", "rz"))
+    ROWS = slice(3, 6)
 
     def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Rotation from value to target, in the world."""
         return _turn_between(value, self.check_target(target))
 
-    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
-        """Rotation vector."""
-        return pin.log3(self._pose(data).rotation)
-
-    def read_jacobian(self, data: pin.Data) -> np.ndarray:
-        """Angular part of the frame's Jacobian."""
-        return self._jacobian(data)[3:]
-
-    def read_drift(self, data: pin.Data) -> np.ndarray:
-        """Angular acceleration."""
-        return self._acceleration(data)[3:]
-
 
 class FramePose(_FrameTask):
     """Position [m], then orientation as a rotation vector [rad], of a frame (6)."""
-
-    def __init__(self, model: Model, frame: str) -> None:
-        """Pose of a link or a frame of the model."""
-        super().__init__(model, frame, ("x", "y", "z", "rx", "ry", "rz"))
-
-    @staticmethod
-    def target(pose: pin.SE3) -> np.ndarray:
-        """The target that this pose is (6,)."""
-        return np.concatenate([pose.translation, pin.log3(pose.rotation)])
 
     def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Displacement, then rotation, from value to target, in the world."""
@@ -206,24 +173,11 @@ class FramePose(_FrameTask):
         error[3:] = _turn_between(value[3:], target[3:])
         return error
 
-    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
-        """Position and rotation vector."""
-        return self.target(self._pose(data))
-
-    def read_jacobian(self, data: pin.Data) -> np.ndarray:
-        """The frame's Jacobian, on world axes."""
-        return self._jacobian(data)
-
-    def read_drift(self, data: pin.Data) -> np.ndarray:
-        """Linear acceleration of the origin, then angular acceleration."""
-        return self._acceleration(data)
-
 
 class CentreOfMass(Task):
     """Centre of mass of the whole body in the world (3) [m]."""
 
     def __init__(self, model: Model) -> None:
-        """Centre of mass of a model."""
         super().__init__(model, ("com_x", "com_y", "com_z"))
 
     def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
@@ -240,17 +194,21 @@ class CentreOfMass(Task):
         return np.array(data.acom[0])
 
 
+def joint_places(model: Model, names: Sequence[str]) -> np.ndarray:
+    """Places of joints in ``model.joint_names``; ParameterError: it has one not."""
+    for name in names:
+        if name not in model.joint_names:
+            raise ParameterError(f"{model.name} has no joint called '{name}'")
+    return np.array([model.joint_names.index(name) for name in names], dtype=int)
+
+
 class JointTask(Task):
-    """Angles of some joints, or of all (m) [rad]."""
+    """Angles of some joints, by default of all in the model's order (m) [rad]."""
 
     def __init__(self, model: Model, joints: Sequence[str] | None = None) -> None:
-        """Angles of ``joints``, by default all in the model's order."""
         chosen = model.joint_names if joints is None else tuple(joints)
-        for name in chosen:
-            if name not in model.joint_names:
-                raise ParameterError(f"{model.name} has no joint called '{name}'")
         super().__init__(model, chosen)
-        places = np.array([model.joint_names.index(name) for name in chosen], dtype=int)
+        places = joint_places(model, chosen)
         self._q = 7 + places
         self._constant = np.zeros((self.size, model.nv))
         self._constant[np.arange(self.size), 6 + places] = 1.0
@@ -269,15 +227,9 @@ class JointTask(Task):
 
 
 class Stacked(Task):
-    """Several tasks of one model as one, in the order given.
-
-    Attributes:
-        tasks: the tasks.
-        rows: rows of each task.
-    """
+    """Several tasks of one model as one, in the order given; ``rows`` of each."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        """Put tasks of the same model on top of each other."""
         if not tasks:
             raise ParameterError("a stack of tasks needs one at least")
         model = tasks[0].model
@@ -291,11 +243,9 @@ class Stacked(Task):
     def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Differences of the tasks, one after the other."""
         target = self.check_target(target)
+        parts = zip(self.tasks, self.rows, strict=True)
         return np.concatenate(
-            [
-                task.difference(value[rows], target[rows])
-                for task, rows in zip(self.tasks, self.rows, strict=True)
-            ]
+            [task.difference(value[rows], target[rows]) for task, rows in parts]
         )
 
     def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:

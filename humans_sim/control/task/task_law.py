@@ -46,12 +46,9 @@ class TaskFunction(Protocol):
 
 
 class Solution(NamedTuple):
-    """Accelerations of the law.
+    """Accelerations of the law (n,), damped where H is near singular.
 
-    Attributes:
-        acceleration: (n,).
-        damped: whether H was near singular and the accelerations are damped.
-        condition: of H, its largest singular value over its smallest.
+    The condition of H is its largest singular value over its smallest.
     """
 
     acceleration: np.ndarray
@@ -96,22 +93,17 @@ class TaskLaw:
         rate: np.ndarray | None = None,
         acceleration: np.ndarray | None = None,
     ) -> Solution:
-        """Accelerations at a state.
+        """Accelerations at a state, in coordinates of the task function.
 
-        Args:
-            q: coordinates of the task function.
-            v: their rates.
-            target: s* (m,).
-            rate: its derivative; zero if not given.
-            acceleration: its second derivative; zero if not given.
+        Targets are s* (m,), its rate and its acceleration; zero if not given.
         """
         task, zero = self.task, np.zeros(self.task.size)
         jacobian = task.jacobian(q)
         rate = zero if rate is None else rate
         desired = zero if acceleration is None else acceleration
         # A task with rotations knows its own error; others are differences.
-        difference = getattr(task, "difference", _difference)
-        error = difference(task.value(q), target)
+        difference = getattr(task, "difference", lambda value, target: target - value)
+        error = difference(task.value(q), np.asarray(target, dtype=float))
         push = desired + self.kp * error + self.kv * (rate - jacobian @ v)
         return self.accelerations(jacobian, push - task.drift(q, v))
 
@@ -134,21 +126,15 @@ class TaskLaw:
         return Solution(solution, damped, condition)
 
 
-def _difference(value: np.ndarray, target: np.ndarray) -> np.ndarray:
-    return np.asarray(target, dtype=float) - value
-
-
 _EDGES = ((1, 1.0), (1, -1.0), (2, 1.0), (2, -1.0))
 _SMALL = 1e-4
 """Price of a force against an error of the sums; less for large sums."""
 
 
 class ForceShare(NamedTuple):
-    """Contact forces.
+    """Forces along the rows of each contact (k, 3), and what they miss of the sums [N].
 
-    Attributes:
-        forces: along the rows of each contact: normal, tangents (k, 3) [N].
-        missing: the part of the sums that they do not reach [N].
+    The rows are the normal, then the tangents.
     """
 
     forces: np.ndarray
@@ -161,12 +147,12 @@ def share_forces(
     friction: float | np.ndarray,
     prices: np.ndarray,
 ) -> ForceShare:
-    """Share generalised forces of the base among contacts.
+    """Share generalised forces of the base (6,) among contacts.
 
     Args:
         rows: Jacobians of the contacts with respect to the base (k, 3, 6); the first
             row of each is its normal.
-        base_force: generalised force of the base that the contacts shall give (6,).
+        base_force: that the contacts shall give.
         friction: coefficient that may be used, one for all or one a contact (k,).
         prices: of each contact (k,), 1 for a usual one, more for one that is to carry
             less; infinity for one that carries nothing.

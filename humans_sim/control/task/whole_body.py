@@ -60,15 +60,10 @@ _QUICK = 100.0
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of the joints of a model; infinite where nothing is known.
+    """Limits of the joints of a model (njoints,); infinite where nothing is known.
 
-    Attributes:
-        names: of the joints.
-        lower: least angles (njoints,) [rad].
-        upper: largest angles (njoints,) [rad].
-        speed: largest speeds (njoints,) [rad/s].
-        torque: largest torques (njoints,) [N m].
-        approach: rate at which a joint approaches an end [1/s].
+    Angles from lower to upper [rad], speeds [rad/s], torques [N m], and the rate at
+    which a joint approaches an end [1/s].
     """
 
     names: tuple[str, ...]
@@ -79,11 +74,7 @@ class JointLimits:
     approach: float = APPROACH
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning.
-
-        Raises:
-            ParameterError: lengths differ, a range is empty, or a limit is negative.
-        """
+        """Refuse numbers without meaning."""
         count = len(self.names)
         for label in ("lower", "upper", "speed", "torque"):
             if np.shape(getattr(self, label)) != (count,):
@@ -99,12 +90,7 @@ class JointLimits:
     def of_model(
         cls, model: Model, torque: Mapping[str, float] | None = None
     ) -> JointLimits:
-        """Those of the model's file; a speed or torque of zero is none.
-
-        Args:
-            model: the model.
-            torque: largest torques of some joints, instead of the file's [N m].
-        """
+        """Those of the model's file, but for some torques [N m]; zero there is none."""
         efforts = _known(model.effort_limits)
         for name, value in (torque or {}).items():
             if name not in model.joint_names:
@@ -181,17 +167,10 @@ class WeightedTask:
     def desired_acceleration(
         self, at: float, pace: float, value: np.ndarray, rate: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The acceleration that brings the task to its target, and its slope.
+        """The acceleration that brings the task to its target, and its slope (m,).
 
-        Args:
-            at: parameter of the path.
-            pace: its rate [1/s].
-            value: of the task.
-            rate: of the task.
-
-        Returns:
-            The acceleration at constant pace (m,), and what one unit of the parameter's
-            second derivative adds to it (m,).
+        At a parameter of the path, its rate (pace) constant; the slope is what one unit
+        of the parameter's second derivative adds. Value and rate are the task's.
         """
         target, slope, curvature = self.target(at)
         damping = self.damping
@@ -239,16 +218,13 @@ class WholeBody:
         friction: float = 0.5,
         limits: JointLimits | None = None,
     ) -> None:
-        """Nothing is solved yet."""
         if not friction > 0:
             raise ParameterError(f"friction must be above zero, not {friction}")
         if limits is not None and limits.names != tuple(system.model.joint_names):
             raise ParameterError(f"the limits are not those of {system.name}'s joints")
-        self.system, self._friction = system, friction
-        self.limits = limits
+        self.system, self._friction, self.limits = system, friction, limits
         self._free = np.setdiff1d(np.arange(system.nv), system.locked)
-        joints = system.model.joint_names
-        self._joint = {name: j for j, name in enumerate(joints)}
+        self._joint = {name: j for j, name in enumerate(system.model.joint_names)}
         self._contact = {name: i for i, name in enumerate(system.contacts.names)}
 
     def contacts(self, names: Sequence[str]) -> np.ndarray:
@@ -279,9 +255,8 @@ class WholeBody:
             q: configuration.
             v: velocity.
             tasks: what the body shall do.
-            contacts: contacts that carry load, as indices (see :meth:`contacts`).
-            given: least and largest torques of joints that are driven by something
-                else [N m].
+            contacts: that carry load, as indices (see :meth:`contacts`).
+            given: least and largest torques of joints that something else drives [N m].
             pace: rate of the path's parameter.
             pace_target: where its second derivative is sought, too: what it should be,
                 and how much that matters.
@@ -382,9 +357,9 @@ class WholeBody:
         close = _CLOSE * (1.0 + np.abs(joints))
         strained = np.abs(torques) >= (1.0 - _CLOSE) * limits.torque
         held = strained | (joints <= low + close) | (joints >= high - close)
-        out = (joints < low - close) | (joints > high + close)
-        out &= beyond
-        return _names(limits.names, held), _names(limits.names, out)
+        out = beyond & ((joints < low - close) | (joints > high + close))
+        names = np.array(limits.names, dtype=object)
+        return tuple(names[held]), tuple(names[out])
 
     def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:
         """Velocity index, least and largest generalised force."""
@@ -427,11 +402,8 @@ class WholeBody:
         matrix = np.vstack([moved[which] / weight, cones])
         low = [(bound[1] - load[bound[0]]) / weight for bound in bounds]
         high = [(bound[2] - load[bound[0]]) / weight for bound in bounds]
-        return (
-            matrix,
-            np.array(low + [0.0] * (5 * count)),
-            np.array(high + [math.inf] * (5 * count)),
-        )
+        below, above = [0.0] * (5 * count), [math.inf] * (5 * count)
+        return matrix, np.array(low + below), np.array(high + above)
 
 
 _Conditions = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -439,15 +411,8 @@ _Conditions = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def _joined(first: _Conditions, second: _Conditions) -> _Conditions:
     """Conditions of both."""
-    return (
-        np.vstack([first[0], second[0]]),
-        np.concatenate([first[1], second[1]]),
-        np.concatenate([first[2], second[2]]),
-    )
-
-
-def _names(names: Sequence[str], chosen: np.ndarray) -> tuple[str, ...]:
-    return tuple(names[int(j)] for j in np.flatnonzero(chosen))
+    matrix, low, high = (np.concatenate(p) for p in zip(first, second, strict=True))
+    return matrix, low, high
 
 
 def _motions(rows: np.ndarray, desired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -474,24 +439,16 @@ SIGNALS = (
 
 
 class GuardedWholeBody:
-    """Torques of whole-body control, or the last ones, damped.
-
-    Args:
-        body: whole-body control.
-        period: time between two calls [s].
+    """Torques of whole-body control once a period [s], or the last ones, damped.
 
     Attributes:
-        body: whole-body control.
-        calls: number of calls.
-        failures: calls without an answer.
+        calls: number of calls; ``failures`` had no answer, ``beyond`` left ranges.
         first_failure: when the first one was, None where all were answered [s].
         reason: of the last failure; empty where there was none.
-        beyond: calls whose answer left the ranges of joints.
         at_limit: joints at a limit at the last call.
     """
 
     def __init__(self, body: WholeBody, period: float) -> None:
-        """Nothing is solved yet."""
         if not period > 0:
             raise ParameterError(f"period must be above 0 s, not {period}")
         self.body, self._period = body, period

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from scipy.interpolate import BPoly
@@ -53,19 +53,12 @@ class JointTrajectoryError(HumansError, ValueError):
     """
 
     def __init__(self, message: str, code: GoalCode = GoalCode.INVALID_GOAL) -> None:
-        """Keep the code beside the message."""
         super().__init__(message)
         self.code = code
 
 
 class JointLimits(NamedTuple):
-    """Limits of a joint.
-
-    Attributes:
-        lower: least angle [rad].
-        upper: largest angle [rad].
-        speed: largest speed [rad/s].
-    """
+    """Least and largest angle of a joint [rad], and its largest speed [rad/s]."""
 
     lower: float
     upper: float
@@ -74,14 +67,10 @@ class JointLimits(NamedTuple):
 
 @dataclass(frozen=True)
 class Waypoint:
-    """Where the joints shall be, and when.
+    """Where the joints shall be [rad], in the order of their names, and when [s].
 
-    Attributes:
-        time: from the start of the trajectory [s].
-        positions: of the joints, in the order of their names [rad].
-        velocities: as many, or none [rad/s].
-        accelerations: as many, or none [rad/s^2].
-        effort: must be empty: the servos take positions.
+    Times are from the start of the trajectory. Velocities [rad/s] and accelerations
+    [rad/s^2] are as many, or none; effort must be empty: the servos take positions.
     """
 
     time: float
@@ -93,13 +82,7 @@ class Waypoint:
 
 @dataclass(frozen=True)
 class Sample:
-    """A trajectory at one time; arrays in the order of its names.
-
-    Attributes:
-        positions: [rad].
-        velocities: [rad/s].
-        accelerations: [rad/s^2].
-    """
+    """A trajectory at one time, in the order of its names [rad, rad/s, rad/s^2]."""
 
     positions: np.ndarray
     velocities: np.ndarray
@@ -108,12 +91,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class TrajectoryRules:
-    """Rules for the trajectories that are taken.
+    """Rules for the trajectories that are taken, with limits of every joint by name.
 
-    Attributes:
-        limits: of every joint, by name.
-        partial: joints may be left out; they stay.
-        moving_end: the last point may have a velocity.
+    Partial: joints may be left out; moving_end: the last point may have a velocity.
     """
 
     limits: Mapping[str, JointLimits] = field(default_factory=dict)
@@ -127,13 +107,9 @@ class TrajectoryRules:
         present: Mapping[str, float],
         start: float | None = None,
     ) -> JointTrajectory:
-        """The path through the points, from where the joints are.
+        """The path through the points, from set points of the joints [rad].
 
-        Args:
-            names: of the joints.
-            points: in the order of their times.
-            present: set points of the joints [rad].
-            start: when the trajectory starts, from now [s]; None starts it now.
+        The trajectory starts some time from now [s], or now.
 
         Raises:
             JointTrajectoryError: it cannot be; the message names joint, point and
@@ -174,16 +150,12 @@ class TrajectoryRules:
             raise JointTrajectoryError(f"{len(points)} points: at most {MOST_POINTS}")
         before = -math.inf
         for number, point in enumerate(points):
+            start_of, now = f"point {number}: time_from_start", f"{point.time:g} s"
             if not (math.isfinite(point.time) and point.time >= 0.0):
-                raise JointTrajectoryError(
-                    f"point {number}: time_from_start must be 0 or more, not "
-                    f"{point.time:g} s"
-                )
+                raise JointTrajectoryError(f"{start_of} must be 0 or more, not {now}")
             if point.time <= before:
-                raise JointTrajectoryError(
-                    f"point {number}: time_from_start must grow, but is "
-                    f"{point.time:g} s after {before:g} s"
-                )
+                after = f"{now} after {before:g} s"
+                raise JointTrajectoryError(f"{start_of} must grow, but is {after}")
             before = point.time
         if start is not None and start + before < 0.0:
             raise JointTrajectoryError(
@@ -194,50 +166,41 @@ class TrajectoryRules:
     def _check_point(
         self, names: Sequence[str], number: int, point: Waypoint, last: bool
     ) -> None:
+        def refuse(reason: str) -> NoReturn:
+            raise JointTrajectoryError(f"point {number}: {reason}")
+
         if len(point.effort):
-            raise JointTrajectoryError(
-                f"point {number}: the servos take positions, no effort"
-            )
+            refuse("the servos take positions, no effort")
         for what in ("positions", "velocities", "accelerations"):
             values = getattr(point, what)
             if len(values) != len(names) and (len(values) or what == "positions"):
-                raise JointTrajectoryError(
-                    f"point {number}: {len(values)} {what} for {len(names)} joints"
-                )
+                refuse(f"{len(values)} {what} for {len(names)} joints")
             for name, value in zip(names, values, strict=False):
                 if not math.isfinite(value):
-                    raise JointTrajectoryError(
-                        f"point {number}: {what} of {name}: {value}"
-                    )
+                    refuse(f"{what} of {name}: {value}")
         if len(point.accelerations) and not len(point.velocities):
-            raise JointTrajectoryError(
-                f"point {number}: accelerations without velocities"
-            )
+            refuse("accelerations without velocities")
         for name, value in zip(names, point.positions, strict=True):
             lower, upper, _ = self.limits[name]
             if not _within(value, lower, upper):
-                raise JointTrajectoryError(
-                    f"point {number}: {name} must be {lower:.4g} to {upper:.4g} rad, "
-                    f"not {value:.4g}"
-                )
+                allowed = f"{lower:.4g} to {upper:.4g} rad"
+                refuse(f"{name} must be {allowed}, not {value:.4g}")
         for name, value in zip(names, point.velocities, strict=False):
             most = self.limits[name].speed
             if not _within(value, -most, most):
                 raise _too_fast(f"point {number}", name, abs(value), most)
             if last and not self.moving_end and abs(value) > _REST:
-                raise JointTrajectoryError(
-                    f"point {number}: {name} must be at rest at the end, not at "
-                    f"{value:.4g} rad/s"
-                )
+                speed = f"{value:.4g} rad/s"
+                refuse(f"{name} must be at rest at the end, not at {speed}")
 
 
 class JointTrajectory:
     """Angles of joints over time, from now on.
 
-    Made by :meth:`TrajectoryRules.plan`, which checks it.
+    Made by :meth:`TrajectoryRules.plan`, which checks it; from angles now [rad], and
+    from a start of the trajectory [s].
 
     Attributes:
-        names: of the joints.
         duration: from now to the last point [s].
     """
 
@@ -248,14 +211,6 @@ class JointTrajectory:
         begin: np.ndarray,
         start: float = 0.0,
     ) -> None:
-        """Compute the path.
-
-        Args:
-            names: of the joints.
-            points: in the order of their times.
-            begin: angles now [rad].
-            start: when the trajectory starts, from now [s].
-        """
         self.names = tuple(names)
         times = [start + point.time for point in points]
         ahead = [k for k, time in enumerate(times) if time > 0.0]
@@ -302,19 +257,14 @@ class JointTrajectory:
         return dict(zip(self.names, self.at(t).positions.tolist(), strict=True))
 
     def check(self, limits: Mapping[str, JointLimits]) -> None:
-        """Whether the joints can follow.
-
-        Raises:
-            JointTrajectoryError: too fast, or out of a range between two points.
-        """
+        """Refuse what is too fast, or out of a range between two points."""
         lower, upper, speed = np.array([limits[name] for name in self.names]).T
         if self._late is not None:
             far = np.abs(self.end - self._begin) > _SLACK
             if far.any():
                 joint = int(np.argmax(far))
-                raise _too_fast(
-                    "the last point", self.names[joint], math.inf, speed[joint]
-                )
+                name = self.names[joint]
+                raise _too_fast("the last point", name, math.inf, speed[joint])
             return
         knots, shares = self._positions.x, np.linspace(0.0, 1.0, _PLACES + 1)
         for first in range(0, len(knots) - 1, _CHUNK):
@@ -387,12 +337,7 @@ _ERASED = -1.0
 
 
 class Verdict(NamedTuple):
-    """How a goal ends.
-
-    Attributes:
-        code: how.
-        reason: in words.
-    """
+    """How a goal ends, and why in words."""
 
     code: GoalCode
     reason: str
@@ -422,14 +367,8 @@ class Tolerances:
     ) -> Tolerances:
         """These with those of a goal: 0 keeps them, -1 takes them away.
 
-        Args:
-            path: joints and their tolerances along the path [rad].
-            goal: joints and their tolerances at the end [rad].
-            goal_time: as the attribute [s].
-            known: names of all joints.
-
-        Raises:
-            JointTrajectoryError: an unknown joint, or another negative number.
+        Joints and their tolerances along the path and at the end [rad]; the known ones
+        are all joints. JointTrajectoryError: another joint, or negative number.
         """
         joints = set(known)
         return Tolerances(
@@ -443,16 +382,11 @@ class Tolerances:
     ) -> Verdict | None:
         """How the goal ends now, or None while it runs.
 
-        Args:
-            trajectory: of the goal.
-            t: when the joints were looked at, from the start of the trajectory [s].
-            actual: where they were [rad].
+        The joints were at ``actual`` [rad] at a time from the trajectory's start [s].
         """
         over = t >= trajectory.duration
-        desired = trajectory.at(t).positions
-        fault = _fault(
-            trajectory.names, desired, actual, self.goal if over else self.path
-        )
+        desired, most = trajectory.at(t).positions, self.goal if over else self.path
+        fault = _fault(trajectory.names, desired, actual, most)
         if not over:
             if fault:
                 return Verdict(GoalCode.PATH_TOLERANCE_VIOLATED, fault)

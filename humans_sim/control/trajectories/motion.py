@@ -44,6 +44,7 @@ from humans_sim.control.task.task_functions import (
     JointTask,
     Stacked,
     Task,
+    joint_places,
 )
 from humans_sim.control.task.whole_body import (
     Bounds,
@@ -66,30 +67,17 @@ _LONGEST = 0.3
 
 
 def reach(
-    task: Task,
-    q: np.ndarray,
-    target: np.ndarray,
-    joints: Sequence[str],
+    task: Task, q: np.ndarray, target: np.ndarray, joints: Sequence[str]
 ) -> np.ndarray:
     """The posture in which a task has its target, by moving some joints alone.
 
     The search begins at q, then with the joints in the middle of their ranges; it never
     leaves those ranges: knees do not bend backwards.
 
-    Args:
-        task: the task.
-        q: configuration to start from; its base and its other joints stay.
-        target: value of the task.
-        joints: names of the joints that may move.
-
-    Raises:
-        ControlError: the target is out of reach from there.
+    The base and the other joints stay. ControlError: the target is out of reach.
     """
     model = task.model
-    unknown = sorted(set(joints) - set(model.joint_names))
-    if unknown:
-        raise ParameterError(f"{model.name} has no joint called '{unknown[0]}'")
-    places = np.array([model.joint_names.index(name) for name in joints], dtype=int)
+    places = joint_places(model, joints)
     low, high = model.lower_limits[places], model.upper_limits[places]
     bent = np.array(q, dtype=float)
     bent[7 + places] = np.where(np.isfinite(low + high), 0.5 * (low + high), 0.0)
@@ -134,14 +122,9 @@ _GRID = 0.01
 
 
 class Curve:
-    """A coordinate that rests at knots and moves smoothly between them.
-
-    Args:
-        knots: (time [s], value), in the order of time.
-    """
+    """A coordinate that rests at knots (time [s], value) and moves between them."""
 
     def __init__(self, knots: Sequence[tuple[float, float]]) -> None:
-        """Take the knots."""
         table = np.asarray(knots, dtype=float)
         if table.ndim != 2 or table.shape[1] != 2 or not np.isfinite(table).all():
             raise ParameterError(f"a curve wants pairs (time, value), not {knots}")
@@ -161,15 +144,11 @@ class Curve:
 
 
 class Motion:
-    """A motion of a model on feet that stay.
+    """A motion of a model on feet that stay, until an end [s].
 
-    Args:
-        model: the model.
-        curves: by the names of :data:`BASE` and of joints; others stay at zero.
-        feet: frames that stay where ``start`` has them; the legs find their way there.
-        start: configuration that says where the feet are, and from which the postures
-            are searched.
-        end: time at the end [s].
+    Curves have the names of :data:`BASE` and of joints; others stay at zero. Feet are
+    frames that stay where ``start`` has them, from which the postures are searched; the
+    legs find their way there.
     """
 
     def __init__(
@@ -180,7 +159,6 @@ class Motion:
         start: np.ndarray,
         end: float,
     ) -> None:
-        """Compute the postures."""
         unknown = sorted(set(curves) - set(BASE) - set(model.joint_names))
         if unknown:
             raise ParameterError(f"{model.name} has no coordinate '{unknown[0]}'")
@@ -251,10 +229,7 @@ _STRAIGHTENING = 10
 class Path:
     """Postures by the mean angle of some joints.
 
-    Args:
-        model: the model.
-        postures: configurations along the path (n, nq).
-        joints: the joints that lead; their mean angle must grow or fall along the path.
+    The mean angle of the joints that lead must grow or fall along the path (n, nq).
 
     Attributes:
         ends: parameter at the first and at the last posture [rad].
@@ -265,9 +240,8 @@ class Path:
     def __init__(
         self, model: Model, postures: np.ndarray, joints: Sequence[str]
     ) -> None:
-        """Keep postures far enough from each other."""
         self.model = model
-        self._places = 7 + np.array([model.joint_names.index(name) for name in joints])
+        self._places = 7 + joint_places(model, joints)
         angles = postures[:, self._places].mean(axis=1)
         sense = np.sign(angles[-1] - angles[0])
         chosen = [0]
@@ -304,11 +278,7 @@ class Path:
 class Legs:
     """Joints of the legs in the plane of their motion, side by side.
 
-    Attributes:
-        foot: frame of a foot that stays.
-        knees: their joints.
-        ankles: pitch joints of the ankles.
-        hips: pitch joints of the hips.
+    Knees, and pitch joints of ankles and hips; the foot is a frame that stays.
     """
 
     foot: str
@@ -331,10 +301,8 @@ class Legs:
 def rising_path(motion: Motion, rise: float, straight: float) -> Path:
     """The postures of a motion from a time on, and on to straighter knees.
 
-    Args:
-        motion: it ends with nearly straight knees.
-        rise: time from which on the knees extend [s].
-        straight: angle of the knees at the end [rad].
+    The knees, nearly straight at the end, extend from ``rise`` on [s] to ``straight``
+    [rad].
     """
     model, legs = motion.model, Legs.of(motion.model)
     last = motion.postures[-1]
@@ -346,16 +314,10 @@ def rising_path(motion: Motion, rise: float, straight: float) -> Path:
 
 
 def straightened(model: Model, q: np.ndarray, legs: Legs, angle: float) -> np.ndarray:
-    """The posture with the knees at another angle, balanced as q is.
+    """The posture with nearly straight knees at another angle [rad], balanced as q is.
 
     The feet stay flat where they are and the base keeps its attitude; the ankles are
     such that the centre of mass stays above the same line across the feet.
-
-    Args:
-        model: the model.
-        q: a posture with nearly straight knees.
-        legs: the legs.
-        angle: of the knees [rad].
     """
     place = {name: 7 + j for j, name in enumerate(model.joint_names)}
     pose, com_x = model.frame_pose(q, legs.foot), model.com(q)[0]
@@ -366,9 +328,8 @@ def straightened(model: Model, q: np.ndarray, legs: Legs, angle: float) -> np.nd
             before = q[place[knee]] + q[place[other]] + q[place[hip]]
             straight[place[knee]], straight[place[other]] = angle, ankle
             straight[place[hip]] = before - angle - ankle
-        straight[:3] += (
-            pose.translation - model.frame_pose(straight, legs.foot).translation
-        )
+        stands = model.frame_pose(straight, legs.foot).translation
+        straight[:3] += pose.translation - stands
         return straight
 
     ankle = q[place[legs.ankles[0]]]
@@ -395,11 +356,7 @@ def body_tasks(
 ) -> list[WeightedTask]:
     """Tasks of a whole body: its centre of mass, then some frames, then its posture.
 
-    Args:
-        model: the model.
-        target: what a task shall do.
-        frames: frames whose orientation matters.
-        stiffness: Kp of all tasks [1/s^2].
+    Of the frames the orientation matters; Kp of all tasks is ``stiffness`` [1/s^2].
     """
     tasks: list[tuple[Task, float]] = [(CentreOfMass(model), 100.0)]
     tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
@@ -412,17 +369,9 @@ def body_tasks(
 class Follow(Controller):
     """Joint torques that carry a body along a motion.
 
-    Args:
-        body: whole-body control of the model in its scene.
-        motion: the motion.
-        support: loaded contacts, each list with the time until which it holds [s]; the
-            last ones stay.
-        frames: frames whose orientation matters.
-        stiffness: Kp of all tasks [1/s^2].
-        period: time between two calls [s].
-
-    Attributes:
-        period: time between two calls [s].
+    Loaded contacts are lists with the time until which each holds [s]; the last ones
+    stay. Of the frames the orientation matters; Kp of all tasks is ``stiffness``
+    [1/s^2]. It is called once a period [s].
     """
 
     def __init__(
@@ -434,7 +383,6 @@ class Follow(Controller):
         stiffness: float = 100.0,
         period: float = 0.005,
     ) -> None:
-        """Prepare the tasks."""
         times = [until for until, _ in support]
         if not times or any(after <= before for before, after in pairwise(times)):
             raise ParameterError(
@@ -457,17 +405,10 @@ class Follow(Controller):
     ) -> WholeBodySolution:
         """Torques with the acceleration and the forces they go with.
 
-        Args:
-            t: time [s].
-            q: configuration.
-            v: velocity.
-            given: least and largest torques of joints that are driven by something
-                else [N m].
+        Arguments are those of :meth:`WholeBody.solve`.
         """
-        contacts = next(
-            (which for until, which in self._support if t < until),
-            self._support[-1][1],
-        )
+        last = self._support[-1][1]
+        contacts = next((which for until, which in self._support if t < until), last)
         return self._body.solve(t, q, v, self._tasks, contacts, given)
 
 
@@ -478,25 +419,17 @@ _STEP = 1e-4
 class PostureLaw:
     """Torques that lead the joints along curves; joints without one stay at zero.
 
-    Args:
-        model: the model.
-        curves: of joint angles, by the joint's name [rad].
-        frequency: omega [rad/s].
+    The curves are joint angles, by the joint's name [rad], the frequency omega [rad/s].
     """
 
     def __init__(
         self, model: Model, curves: Mapping[str, Curve], frequency: float = 12.0
     ) -> None:
-        """Take the curves."""
         if not (math.isfinite(frequency) and frequency > 0):
             raise ParameterError(f"frequency must be above zero, not {frequency}")
-        for name in curves:
-            if name not in model.joint_names:
-                raise ParameterError(f"{model.name} has no joint called '{name}'")
         self._model, self._frequency = model, frequency
-        self._curves = [
-            (model.joint_names.index(name), curve) for name, curve in curves.items()
-        ]
+        places = joint_places(model, tuple(curves))
+        self._curves = list(zip(places, curves.values(), strict=True))
 
     def posture(self, t: float) -> np.ndarray:
         """Joint angles that are aimed at (njoints,) [rad]."""

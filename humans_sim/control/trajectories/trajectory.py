@@ -19,10 +19,9 @@ range of a, b, c.
 
 Also a slow periodic motion of some joints, for demonstrations and display tests.
 
-*Files*, ``.traj3`` (manual section 8.2.2).
-
-Text with three blocks, each below its label. The layout of the blocks is assumed, the
-manual's figure being lost; numbers of the second block may stand on several lines::
+*Files*, ``.traj3`` (manual section 8.2.2): text with three blocks, each below its
+label. The layout of the blocks is assumed, the manual's figure being lost; numbers of
+the second block may stand on several lines::
 
     Nombre de points
     3
@@ -74,21 +73,13 @@ class TrajectoryError(ParameterError):
     """
 
     def __init__(self, message: str, point: int | None = None) -> None:
-        """Compose the message as ``point i: message``, i counted from 1."""
         self.point = point
         self.reason = message
         super().__init__(message if point is None else f"point {point + 1}: {message}")
 
 
 class TrajectoryPoint(NamedTuple):
-    """A trajectory at one time.
-
-    Attributes:
-        value: position (m,).
-        velocity: (m,) [1/s].
-        acceleration: (m,) [1/s^2].
-        phase: what carries the robot.
-    """
+    """Position, velocity and acceleration at one time (m,), and what carries it."""
 
     value: np.ndarray
     velocity: np.ndarray
@@ -97,14 +88,7 @@ class TrajectoryPoint(NamedTuple):
 
 
 class TrajectorySamples(NamedTuple):
-    """A trajectory at n times.
-
-    Attributes:
-        value: positions (n, m).
-        velocity: (n, m) [1/s].
-        acceleration: (n, m) [1/s^2].
-        phase: codes of :class:`ContactPhase` (n,).
-    """
+    """The same at n times (n, m); phases are codes of :class:`ContactPhase` (n,)."""
 
     value: np.ndarray
     velocity: np.ndarray
@@ -115,11 +99,14 @@ class TrajectorySamples(NamedTuple):
 class Trajectory:
     """A twice differentiable motion through given positions.
 
-    Attributes:
-        positions: stable and intermediate positions, alternating (n, m).
-        times: of the stable positions [s].
-        phases: what carries the robot along each segment.
-        size: number of coordinates m.
+    Args:
+        positions: stable and intermediate ones, alternating (n, m), n odd, 3 at least;
+            the first and the last are stable.
+        times: when the (n + 1) / 2 stable positions are reached, increasing [s].
+        phases: what carries the robot along each of the (n - 1) / 2 segments.
+
+    Raises:
+        TrajectoryError: they do not fit together.
     """
 
     def __init__(
@@ -128,16 +115,6 @@ class Trajectory:
         times: Sequence[float],
         phases: Sequence[ContactPhase],
     ) -> None:
-        """Join the positions.
-
-        Args:
-            positions: (n, m), n odd, 3 at least; the first and the last are stable.
-            times: when the (n + 1) / 2 stable positions are reached, increasing [s].
-            phases: of the (n - 1) / 2 segments.
-
-        Raises:
-            TrajectoryError: they do not fit together.
-        """
         points = np.array(positions, dtype=float)
         if points.ndim != 2 or len(points) < 3 or len(points) % 2 == 0:
             raise TrajectoryError(
@@ -179,12 +156,10 @@ class Trajectory:
 
     @classmethod
     def from_data(cls, positions: np.ndarray, data: Sequence[float]) -> Trajectory:
-        """The manual's two arguments (WriteTrajectoryFile).
+        """Of the manual's two arguments (WriteTrajectoryFile).
 
-        Args:
-            positions: (n, m).
-            data: one number a position: the time of a stable one [s], the contact code
-                1..5 of an intermediate one.
+        The data are one number a position: the time of a stable one [s], the contact
+        code 1..5 of an intermediate one.
         """
         if len(data) != len(positions):
             raise TrajectoryError(
@@ -312,30 +287,19 @@ class TrajectoryFileError(FileError):
 
 
 def write_traj3(path: Path | str, trajectory: Trajectory) -> Path:
-    """Write a trajectory; reading it gives the same numbers to the last bit.
-
-    Args:
-        path: of the file.
-        trajectory: to write.
-    """
+    """Write a trajectory; reading it gives the same numbers to the last bit."""
     lines = [_COUNT, str(len(trajectory.positions)), _DATA]
     lines.append(" ".join(_text(number) for number in trajectory.data))
     lines.append(_POINTS)
-    lines += [
-        " ".join(_text(number) for number in row)
-        for row in trajectory.positions.tolist()
-    ]
+    rows = trajectory.positions.tolist()
+    lines += [" ".join(_text(number) for number in row) for row in rows]
     path = Path(path)
     write_atomically(path, "\n".join(lines) + "\n")
     return path
 
 
 def read_traj3(path: Path | str, size: int | None = None) -> Trajectory:
-    """Read a trajectory.
-
-    Args:
-        path: the file.
-        size: number of coordinates a position must have (21 for Bip), if given.
+    """Read a trajectory of positions with some number of coordinates, if given.
 
     Raises:
         TrajectoryFileError: no such file, or it is malformed.
@@ -412,9 +376,8 @@ def _count(path: Path, label_line: int, lines: _Lines) -> int:
         raise TrajectoryFileError(f"'{_COUNT}' holds one number", path, at)
     line, word = words[0]
     if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
-        raise TrajectoryFileError(
-            f"'{word[:40]}' is not a number of points", path, line
-        )
+        message = f"'{word[:40]}' is not a number of points"
+        raise TrajectoryFileError(message, path, line)
     return int(word)
 
 
@@ -443,12 +406,8 @@ class Sway:
 
     :math:`q_j(t) = c_j + a_j \sin(2 \pi t / T + \phi_j)`, cut to the joint's limits.
 
-    Attributes:
-        model: the model moved.
-        centres: c, in the order of ``model.joint_names`` [rad].
-        amplitudes: a [rad].
-        phases: phi [rad].
-        period: T [s].
+    In the order of ``model.joint_names``: centres c, amplitudes a and phases phi [rad];
+    the period is T [s].
     """
 
     model: Model
@@ -459,20 +418,16 @@ class Sway:
 
     @classmethod
     def from_file(cls, model: Model, path: Path) -> Sway:
-        """Read a motion file (see ``config/motions``); other joints stay at zero.
-
-        Raises:
-            ModelFileError: the file is malformed or names an unknown joint.
-        """
+        """Read a motion file (see ``config/motions``); other joints stay at zero."""
         fields = read_yaml(path).fields(("period", "joints"))
         columns = np.zeros((3, len(model.joint_names)))
         for name, value in fields["joints"].mapping().items():
             if name not in model.joint_names:
                 raise value.error(f"{model.name} has no joint '{name}'")
             columns[:, model.joint_names.index(name)] = np.radians(value.vector(3))
-        return cls(
-            model, columns[0], columns[1], columns[2], fields["period"].positive()
-        )
+        centres, amplitudes, phases = columns
+        period = fields["period"].positive()
+        return cls(model, centres, amplitudes, phases, period)
 
     @classmethod
     def of_model(cls, model: Model) -> Sway:

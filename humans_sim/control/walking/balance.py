@@ -59,7 +59,6 @@ _MOST_LEAN = math.radians(12.0)
 """Largest tilt that is taken for a slope [rad]."""
 _MOST_GIVING = 0.02
 """Largest distance by which the centre of mass gives way [m]."""
-_NOT_APART = np.zeros(4)
 
 
 class Correction(NamedTuple):
@@ -76,11 +75,11 @@ class Correction(NamedTuple):
     com: np.ndarray
     attitude: np.ndarray
     soles: np.ndarray
-    apart: np.ndarray = _NOT_APART
+    apart: np.ndarray = np.zeros(4)
 
 
 class Balance:
-    """Keeps the state of the feedbacks of one walk.
+    """Keeps the state of the feedbacks of one walk, called once a period [s].
 
     Attributes:
         lean: averaged tilt against the plan, about x and y of the plan's world [rad].
@@ -88,12 +87,6 @@ class Balance:
     """
 
     def __init__(self, settings: WalkSettings, period: float) -> None:
-        """Start without any correction.
-
-        Args:
-            settings: of the walk.
-            period: time between two calls of :meth:`update` [s].
-        """
         self._settings, self._period = settings, period
         self.reset()
 
@@ -104,19 +97,15 @@ class Balance:
     def update(
         self, tilt: np.ndarray, tilting: np.ndarray, pressure: np.ndarray
     ) -> Correction:
-        """Take in what is measured at one time.
+        """Take in what is measured at one time, about x and y of the plan's world (2,).
 
-        Args:
-            tilt: of the base against the plan, about x and y of the plan's world (2,)
-                [rad].
-            tilting: angular velocity against the plan, about the same axes (2,)
-                [rad/s].
-            pressure: measured zero-moment point less the planned one (2,) [m]; NaN
-                where no sole is loaded.
+        The tilt of the base against the plan [rad], its rate [rad/s], and the measured
+        zero-moment point less the planned one [m]; NaN where no sole is loaded.
         """
         settings, period = self._settings, self._period
         share = -math.expm1(-period / settings.lean_time)
-        self.lean = np.clip(self.lean + share * (tilt - self.lean), *_RANGE)
+        lean = self.lean + share * (tilt - self.lean)
+        self.lean = np.clip(lean, -_MOST_LEAN, _MOST_LEAN)
         pull = np.where(np.isfinite(pressure), pressure, 0.0)
         rate = settings.pressure_gain * pull - self.giving / settings.pressure_time
         giving = self.giving + period * rate
@@ -130,22 +119,13 @@ class Balance:
         )
 
 
-_RANGE = (-_MOST_LEAN, _MOST_LEAN)
-
-
 def tilt_against(attitude: np.ndarray, planned: np.ndarray) -> np.ndarray:
     """Turn of the base from the plan to what is measured, heading aside (3,) [rad].
 
     In the plan's world; both are rotations of the base (3, 3).
     """
     up, planned_up = attitude[2], planned[2]
-    axis = np.array(
-        [
-            up[1] * planned_up[2] - up[2] * planned_up[1],
-            up[2] * planned_up[0] - up[0] * planned_up[2],
-            up[0] * planned_up[1] - up[1] * planned_up[0],
-        ]
-    )
+    axis = np.cross(up, planned_up)
     size = math.sqrt(float(axis @ axis))
     angle = math.atan2(size, float(up @ planned_up))
     return planned @ axis * (angle / size if size > 1e-12 else 1.0)
@@ -158,10 +138,6 @@ def _turn(about: np.ndarray) -> np.ndarray:
 
 class HipStrategy:
     """Keeps the bend of one walk.
-
-    Args:
-        settings: of the walk.
-        period: time between two calls [s].
 
     Attributes:
         bend: pitch of the base beyond the plan, positive forwards [rad].
@@ -177,14 +153,7 @@ class HipStrategy:
         self.bend = 0.0
 
     def update(self, ahead: float) -> float:
-        """Answer an error of the capture point.
-
-        Args:
-            ahead: measured capture point less the planned one, forwards [m].
-
-        Returns:
-            The bend [rad].
-        """
+        """The bend [rad] that answers an error of the capture point, forwards [m]."""
         settings = self._settings
         beyond = max(abs(ahead) - settings.hip_error, 0.0)
         size = settings.hip_gain * beyond / settings.com_height
@@ -201,12 +170,10 @@ _MOST_TURN = math.radians(3.0)
 
 
 class SoleLoad(NamedTuple):
-    """The load of a sole that stands.
+    """The load of a sole that stands, x forwards and y to the left (2,).
 
-    Attributes:
-        force: horizontal force of the floor on the sole, x forwards and y to the left
-            (2,) [N].
-        pressure: centre of pressure less the middle of the sole (2,) [m].
+    Horizontal force of the floor on it [N], and centre of pressure less the middle of
+    the sole [m].
     """
 
     force: np.ndarray
@@ -216,12 +183,9 @@ class SoleLoad(NamedTuple):
 class StanceRelief:
     """Keeps how far the soles gave way.
 
-    Args:
-        gain: how fast they do [1/s]; zero: never.
-        height: of the centre of mass [m].
-        weight: of the robot [N].
-        period: time between two calls [s].
-        time: in which they come back in a step [s].
+    The gain is how fast they do [1/s], zero: never; height is of the centre of mass
+    [m], weight of the robot [N]. Called once a period [s], they come back in a step
+    within a time [s].
 
     Attributes:
         shift: of the left sole; the right one's is the opposite (2,) [m].

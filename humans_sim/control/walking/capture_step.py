@@ -20,9 +20,8 @@ Khadiv, Herzog, Moosavian and Righetti 2016, who solve a quadratic program).
 A body whose joints are held tips as one piece: its own inertia I counts, and
 :math:`\omega^2 = m g h / (m h^2 + I)`.
 
-*One leg alone*: joint angles for a place of its sole. A body that was pushed is not
-where its plan has it. A foot that shall land flat is then placed from the base as it is
-measured.
+*One leg alone*: joint angles for a place of its sole, from the base as it is measured:
+a body that was pushed is not where its plan has it, and the foot shall land flat.
 """
 
 from __future__ import annotations
@@ -59,11 +58,8 @@ def capture_after(
 ) -> np.ndarray:
     """The capture point after a time on a sole that holds it back as it can [m].
 
-    Args:
-        capture: now, in the axes of the sole (2,) [m].
-        low: least coordinates of the sole (2,) [m].
-        high: largest ones [m].
-        growth: of a distance in that time, exp(omega T).
+    In the axes of the sole, whose coordinates are from low to high (2,) [m]; the growth
+    of a distance in that time is exp(omega T).
     """
     zmp = np.clip(capture, low, high)
     return np.asarray(zmp + (capture - zmp) * growth)
@@ -72,11 +68,8 @@ def capture_after(
 def error_at_landing(error: float, low: float, high: float, growth: float) -> float:
     """The error of the capture point when the foot lands, one axis [m].
 
-    Args:
-        error: now, measured less planned [m].
-        low: how far the zero-moment point may go back from the plan, negative [m].
-        high: how far ahead [m].
-        growth: of an error until then, exp(omega T), above 1.
+    The error of now is measured less planned, the growth until then exp(omega T), above
+    1; the zero-moment point may go from low, negative, to high off its plan [m].
     """
     moved = min(max(error * growth / (growth - 1.0), low), high)
     return moved + (error - moved) * growth
@@ -85,24 +78,17 @@ def error_at_landing(error: float, low: float, high: float, growth: float) -> fl
 def capturable_distance(reach: float, growth: float, steps: int) -> float:
     """How far beyond an edge of the sole a capture point can be caught by steps [m].
 
-    Each step moves the edge by the reach, while the distance grows: N steps suffice for
-    r times the sum of g to the powers -1 to -N (Koolen et al. 2012).
-
-    Args:
-        reach: of a step, r [m].
-        growth: of a distance during a step, g = exp(omega T), above 1.
-        steps: how many, N.
+    Each step moves the edge by its reach r [m], while the distance grows by g =
+    exp(omega T), above 1: N steps suffice for r times the sum of g to the powers -1 to
+    -N (Koolen et al. 2012).
     """
     return reach * sum(growth**-k for k in range(1, steps + 1))
 
 
 class Landing(NamedTuple):
-    """A landing of the swing foot.
+    """Where the swing foot lands, in the axes of the foot that stands (2,) [m].
 
-    Attributes:
-        place: of its sole frame in the axes of the foot that stands (2,) [m].
-        duration: of the swing [s].
-        missing: from there to where it should be [m].
+    The swing has a duration [s]; missing: from there to where it should be [m].
     """
 
     place: np.ndarray
@@ -111,13 +97,7 @@ class Landing(NamedTuple):
 
 
 class CaptureStep:
-    """Chooses landings for one biped.
-
-    Args:
-        settings: of the walk.
-        soles: of the biped.
-        omega: of the body that tips [rad/s].
-    """
+    """Chooses landings for one biped; omega is of the body that tips [rad/s]."""
 
     def __init__(self, settings: WalkSettings, soles: SolePair, omega: float) -> None:
         self._settings, self.omega = settings, omega
@@ -127,13 +107,7 @@ class CaptureStep:
         }
 
     def soonest(self, side: Side, capture: np.ndarray, foot: np.ndarray) -> Landing:
-        """The best landing of a swing that begins.
-
-        Args:
-            side: of the foot in the air.
-            capture: capture point in the axes of the foot that stands (2,) [m].
-            foot: where the swing foot is, in the same axes (2,) [m].
-        """
+        """The best landing of a swing that begins: see :meth:`landing`."""
         times = np.arange(_LEAST, _MOST + 0.5 * _GRID, _GRID).tolist()
         choices = [self.landing(side, capture, foot, time, time) for time in times]
         return min(choices, key=lambda made: made.missing + _DELAY * made.duration)
@@ -146,14 +120,10 @@ class CaptureStep:
         duration: float,
         left: float,
     ) -> Landing:
-        """The landing of a swing under way.
+        """The landing of a swing under way, of which some time is left [s].
 
-        Args:
-            side: of the foot in the air.
-            capture: capture point in the axes of the foot that stands (2,) [m].
-            foot: where the swing foot left, in the same axes (2,) [m].
-            duration: of the whole swing [s].
-            left: of it [s].
+        In the axes of the foot that stands: the capture point (2,), and where the swing
+        foot left (2,) [m].
         """
         settings = self._settings
         heel, toes = self._boxes[side.other]
@@ -178,20 +148,17 @@ class CaptureStep:
         size = math.hypot(*way)
         most = settings.catch_speed * max(duration - _LATE, 0.0)
         place = foot + way * min(1.0, most / size) if size > 0 else goal
-        # Legs do not cross.
         place[1] = side * max(side * place[1], _NARROW * settings.stance_width)
         return Landing(place, duration, float(np.linalg.norm(landing_target - place)))
 
 
 _STEPS, _LONGEST, _CLOSE, _DAMPING = 8, 0.4, 1e-5, 1e-6
+"""Of the search for a leg: how many, the longest one [rad], and the error at which it
+ends [m, rad]; damped, because a leg may be straight."""
 
 
 class SwingLegs:
     """Both legs of a biped, each for itself.
-
-    Args:
-        model: the biped.
-        settings: its soles, and whether its hips turn.
 
     Attributes:
         joints: of each leg, as indices of joints (n,).
@@ -211,13 +178,7 @@ class SwingLegs:
         self._rows = np.arange(5 if settings.turns == SLIP else 6)
 
     def sole(self, base: pin.SE3, joints: np.ndarray, side: Side) -> pin.SE3:
-        """Pose of a sole.
-
-        Args:
-            base: pose of the base.
-            joints: angles (njoints,) [rad].
-            side: of the leg.
-        """
+        """Pose of a sole, from that of the base and joint angles (njoints,) [rad]."""
         tree, data = self._model.pin, self._model.buffers
         pin.forwardKinematics(tree, data, _configuration(base, joints))
         return pin.SE3(pin.updateFramePlacement(tree, data, self._frames[side]))
@@ -227,11 +188,8 @@ class SwingLegs:
     ) -> np.ndarray:
         """Joint angles with those of one leg such that its sole is nearest to a pose.
 
-        Args:
-            base: pose of the base.
-            joints: angles where the search begins (njoints,) [rad].
-            side: of the leg.
-            sole: wanted pose; its heading counts where hips turn.
+        The search begins at ``joints`` (njoints,) [rad]; the heading of the sole counts
+        where hips turn.
         """
         own = self.joints[side]
         low, high = self._model.lower_limits[own], self._model.upper_limits[own]
@@ -251,12 +209,9 @@ class SwingLegs:
         return np.asarray(q[7:])
 
     def spread(self, joints: np.ndarray, side: Side, angle: float) -> np.ndarray:
-        """Joint angles with one leg lifted sideways by the joint that lifts it most.
+        """Joint angles with one leg lifted outwards by the joint that lifts it most.
 
-        Args:
-            joints: angles (njoints,) [rad].
-            side: of the leg.
-            angle: outwards [rad].
+        From ``joints`` (njoints,), by an angle [rad].
         """
         own = self.joints[side]
         outwards = side * self._jacobian(_configuration(_ORIGIN, joints), side)[1]

@@ -49,6 +49,11 @@ class SoleWrench(NamedTuple):
     force: np.ndarray
     moment: np.ndarray
 
+    @property
+    def pressure(self) -> np.ndarray:
+        """Centre of pressure of a loaded sole (2,) [m]."""
+        return np.array([-self.moment[1], self.moment[0]]) / float(self.force[2])
+
 
 class WalkSensors(NamedTuple):
     """Measurements of a robot's sensors at one time.
@@ -57,8 +62,6 @@ class WalkSensors(NamedTuple):
         attitude: rotation of the base in the world (3, 3); its heading is not used.
         angular_velocity: of the base, in its own axes (3,) [rad/s]; the heading is held
             by it.
-        left: on the left sole.
-        right: on the right sole.
         joints: angles (njoints,) [rad]; None where nobody measures them.
         joint_speeds: (njoints,) [rad/s]; None likewise.
     """
@@ -72,11 +75,7 @@ class WalkSensors(NamedTuple):
 
 
 def check_sensors(sensors: WalkSensors) -> None:
-    """Refuse measurements that are no numbers.
-
-    Raises:
-        ParameterError: one is not finite.
-    """
+    """Refuse measurements that are not finite: ParameterError."""
     parts = [np.ravel(sensors.attitude), sensors[1], *sensors.left, *sensors.right]
     parts += [x for x in (sensors.joints, sensors.joint_speeds) if x is not None]
     if not np.isfinite(np.concatenate(parts)).all():
@@ -97,9 +96,7 @@ class BodyEstimate(NamedTuple):
     """A body as its sensors see it, in the world of its plan.
 
     Attributes:
-        pendulum: centre of mass, its velocity, and the zero-moment point.
         height: of the centre of mass [m].
-        base: pose of the base.
         base_velocity: of its origin in the plan's axes (3,) [m/s].
         spin: angular velocity of the base in its own axes (3,) [rad/s].
     """
@@ -119,11 +116,7 @@ class BodyEstimate(NamedTuple):
 class ComEstimator:
     """Estimates the pendulum of a robot in the world of its plan.
 
-    Args:
-        model: the robot.
-        settings: of its walk.
-        period: time between two measurements [s].
-        weight: of the robot where it walks [N].
+    Called once a period [s]; the weight is of the robot where it walks [N].
     """
 
     def __init__(
@@ -171,12 +164,7 @@ class ComEstimator:
     def estimate(self, plan: PatternPoint, sensors: WalkSensors) -> BodyEstimate | None:
         """Centre of mass and base, as the loaded soles see them.
 
-        Args:
-            plan: of the time of the measurement.
-            sensors: what was measured.
-
-        Returns:
-            None where no sole is loaded, or the joints are not measured.
+        None where no sole is loaded, or the joints are not measured.
         """
         if sensors.joints is None or sensors.joint_speeds is None:
             return None
@@ -187,12 +175,12 @@ class ComEstimator:
         v = np.concatenate([np.zeros(3), spin, sensors.joint_speeds])
         pin.centerOfMass(tree, data, q, v)
         loads, rows, turns = [], [], []
+        wrenches = {Side.LEFT: sensors.left, Side.RIGHT: sensors.right}
         loaded = tuple(
-            float(wrench.force[2]) >= self._least
-            for wrench in (sensors.left, sensors.right)
+            float(wrench.force[2]) >= self._least for wrench in wrenches.values()
         )
-        for side, wrench in ((Side.LEFT, sensors.left), (Side.RIGHT, sensors.right)):
-            if float(wrench.force[2]) >= self._least:
+        for (side, wrench), counts in zip(wrenches.items(), loaded, strict=True):
+            if counts:
                 turn, row = self._seen_from(side, wrench, plan)
                 loads.append(float(wrench.force[2]))
                 rows.append(row)
@@ -219,10 +207,8 @@ class ComEstimator:
             its velocity, centre of pressure, place of the base and its velocity (5, 3).
         """
         tree, data, frame = self._model.pin, self._model.buffers, self._frames[side]
-        load, corners = float(wrench.force[2]), self._corners[side]
-        pressure = np.array([-wrench.moment[1], wrench.moment[0]]) / load
-        local = np.zeros(3)
-        local[:2] = np.clip(pressure, corners.min(axis=0), corners.max(axis=0))
+        corners, local = self._corners[side], np.zeros(3)
+        local[:2] = np.clip(wrench.pressure, corners.min(axis=0), corners.max(axis=0))
         pose = pin.updateFramePlacement(tree, data, frame)
         motion = pin.getFrameVelocity(tree, data, frame, pin.LOCAL_WORLD_ALIGNED)
         arm = pose.rotation @ local
@@ -258,7 +244,6 @@ class PlanPlacement:
     """
 
     def __init__(self, model: Model, settings: WalkSettings) -> None:
-        """The plan is taken to lie right until the robot is seen."""
         self._model = model
         self._names = {
             ContactPhase.LEFT_FOOT: settings.left,
@@ -272,13 +257,9 @@ class PlanPlacement:
         self._support = ContactPhase.LEFT_FOOT
 
     def see(self, plan: PatternPoint, q: np.ndarray) -> None:
-        """Lay the planned foot that stands where it really is.
+        """Lay the planned foot that stands where it is in a configuration.
 
         With both feet on the ground the one that stood last counts.
-
-        Args:
-            plan: of the time of q.
-            q: the configuration, base included.
         """
         if plan.support in self._names:
             self._support = plan.support
@@ -294,19 +275,11 @@ class PlanPlacement:
 
 
 class Approach:
-    """A smooth motion of the joints from where they are to where they should be.
-
-    Args:
-        start: angles at the beginning (njoints,) [rad].
-        end: at the end.
-        t_start: when it begins [s].
-        duration: [s].
-    """
+    """A smooth motion of the joints (njoints,) [rad] between two times [s]."""
 
     def __init__(
         self, start: np.ndarray, end: np.ndarray, t_start: float, duration: float
     ) -> None:
-        """Begin."""
         if not duration > 0:
             raise ParameterError(f"the duration must be above 0 s, not {duration}")
         self._start, self._end = np.array(start), np.array(end)
@@ -330,12 +303,7 @@ def body_centre(model: Model, q: np.ndarray, v: np.ndarray) -> BodyCentre:
 
 
 def support_margin(plan: PatternPoint, zmp: np.ndarray) -> float:
-    """Distance of a zero-moment point inside the edge of the support, or NaN [m].
-
-    Args:
-        plan: the plan.
-        zmp: in the world of the plan (3,) [m].
-    """
+    """Distance of a ZMP (3,) inside the edge of the plan's support, or NaN [m]."""
     return inside(plan.support_polygon).depth(zmp[:2])
 
 

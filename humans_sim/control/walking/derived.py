@@ -14,6 +14,7 @@ way from one to the other, and the swing foot in the air half way.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,7 +22,12 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.task.whole_body import ControlError
-from humans_sim.control.walking.sole_legs import HIP_YAW, SLIP, sole_legs
+from humans_sim.control.walking.sole_legs import (
+    HIP_YAW,
+    SLIP,
+    SolePairNames,
+    sole_legs,
+)
 from humans_sim.control.walking.whole_body_ik import (
     ReachError,
     WalkKinematics,
@@ -36,10 +42,9 @@ SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1)
 """Of a wanted length, that are tried in turn."""
 ROOM = 0.02
 """That joints leave to the ends of their ranges, for balance [rad]."""
-_ON_ITS_WAY = ((0.35, 0.35), (0.5, 0.5), (0.65, 0.65))
-"""Shares of the way between the feet, of the centre of mass: along and across. On one
+_ON_ITS_WAY, _SINGLE = (0.35, 0.5, 0.65), 0.25
+"""Shares of the way between the feet, of the centre of mass on both and on one. On one
 foot a pendulum with steps of 2.6 time constants sways to a quarter, on both to more."""
-_SINGLE = (0.25, 0.25)
 
 
 class _Soles(NamedTuple):
@@ -49,12 +54,9 @@ class _Soles(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of one foot beside the other.
+    """A step of one foot beside the other: forwards, outwards [m], and turn [rad].
 
-    Attributes:
-        forward: [m].
-        aside: outwards, beyond the stance [m].
-        turn: outwards [rad].
+    Outwards is beyond the stance.
     """
 
     forward: float = 0.0
@@ -69,41 +71,28 @@ class Step(NamedTuple):
 class Reach:
     """Steps of one robot in one posture.
 
-    Args:
-        model: the robot.
-        soles: frames of the left and the right sole.
-        turns: how it turns.
-        standing: configuration in which it stands.
-        height: of the centre of mass [m].
-        stance: distance of the soles [m].
-        forward: of the centre of mass before the soles [m].
+    The soles are a stance apart [m] where it stands; the centre of mass is at a height
+    above and a little before them [m].
     """
 
     def __init__(
         self,
         model: Model,
-        soles: tuple[str, str],
-        turns: str,
+        soles: SolePairNames,
         standing: np.ndarray,
         height: float,
         stance: float,
         forward: float,
     ) -> None:
-        """Nothing is tried yet."""
-        self._kinematics = WalkKinematics(model, _Soles(*soles, turns), ROOM)
+        self._kinematics = WalkKinematics(model, soles, ROOM)
         self._standing, self._height = standing, height
         self._stance, self._forward = stance, forward
 
     def longest(self, wanted: Step, lift: float) -> tuple[float, tuple[str, ...]]:
         """The largest share of a step that both legs reach, and what blocks more.
 
-        Args:
-            wanted: the step.
-            lift: of the foot half way [m].
-
-        Returns:
-            One of :data:`SHARES`, or zero; joints at their limits in the first longer
-            one that was tried.
+        The foot is lifted half way [m]. The share is one of :data:`SHARES`, or zero;
+        joints that block are those at their limits in the first longer step.
         """
         blocked: tuple[str, ...] = ()
         for share in SHARES:
@@ -113,34 +102,22 @@ class Reach:
             blocked = joints
         return 0.0, blocked
 
-    def stands(self) -> bool:
-        """Whether it reaches the ground in the middle of its feet."""
-        return self._blocking(Step(), 0.0) is None
-
     def _blocking(self, step: Step, lift: float) -> tuple[str, ...] | None:
         """Joints at their limits somewhere in a step of either foot; None: reached."""
-        guess = self._standing
         try:
             for side in (1.0, -1.0):
-                for along, across in _ON_ITS_WAY:
-                    self._solve(guess, step, side, 0.0, (along, across))
-                self._solve(guess, step.share(0.5), side, lift, _SINGLE)
+                for way in _ON_ITS_WAY:
+                    self._solve(step, side, 0.0, way)
+                self._solve(step.share(0.5), side, lift, _SINGLE)
                 if lift:
-                    self._solve(guess, step.share(-0.5), side, lift, _SINGLE)
+                    self._solve(step.share(-0.5), side, lift, _SINGLE)
         except ReachError as error:
             return error.joints
         except ControlError:
             return ()
         return None
 
-    def _solve(
-        self,
-        guess: np.ndarray,
-        step: Step,
-        side: float,
-        lift: float,
-        way: tuple[float, float],
-    ) -> None:
+    def _solve(self, step: Step, side: float, lift: float, way: float) -> None:
         """The posture with one foot at the origin, the other one a step away."""
         apart = self._stance + max(step.aside, 0.0)
         turn = side * max(step.turn, 0.0)
@@ -148,14 +125,9 @@ class Reach:
             pin.utils.rotate("z", turn), np.array([step.forward, side * apart, lift])
         )
         foot = pin.SE3.Identity()
-        com = np.array(
-            [
-                self._forward + way[0] * step.forward,
-                side * way[1] * apart,
-                self._height,
-            ]
-        )
-        q = guess.copy()
+        ahead = self._forward + way * step.forward
+        com = np.array([ahead, side * way * apart, self._height])
+        q = self._standing.copy()
         q[:2] += com[:2] - np.array([self._forward, 0.0])
         left, right = (other, foot) if side > 0 else (foot, other)
         attitude = pin.utils.rotate("z", 0.5 * turn)
@@ -185,6 +157,16 @@ _STEP = 2.6
 """Duration of a step, over the time constant of the pendulum."""
 _KNOTS = 12
 """Periods of a step, and half of those of the horizon."""
+_SHORTEST = 0.005
+"""Least period [s]: a program is solved in each."""
+_APART = 2.2
+"""Distance of the soles over how far each reaches inwards: a tenth is left free."""
+_AHEAD = 0.2
+"""Of a sole's length: the zero-moment point is no farther before the ankle, which is
+weak."""
+_EDGE, _INWARD = 0.1, 0.1
+"""Of a sole's shorter side and of its width: margin of the zero-moment point, and how
+far inwards it is preferred, for less sway."""
 
 
 @dataclass(frozen=True)
@@ -214,35 +196,33 @@ class _Stand(NamedTuple):
 def derived_settings(
     model: Model, left: str, right: str, step: float | None = None
 ) -> dict[str, Derived]:
-    """Settings of a walk by name, each with its reason.
+    """Settings of a walk by name, for soles of a robot, each with its reason.
 
-    Args:
-        model: the robot.
-        left: frame of its left sole.
-        right: frame of its right sole.
-        step: duration of a step, where it is given: the other times follow [s].
+    The duration of a step may be given: the other times follow [s].
 
     Raises:
         ParameterError: it has no such soles, or no legs to walk with.
     """
     legs = sole_legs(model, left, right)
-    corners = {
-        name: convex_hull(corner_places(model, sole_named(model, name))[:, :2])
-        for name in (left, right)
-    }
+    corners = convex_hull(corner_places(model, sole_named(model, left))[:, :2])
     turns = _turns(legs[0])
-    pressure = _pressure(corners[left])
-    chosen = _chosen_stand(model, legs, (left, right), str(turns.value), pressure)
-    posture, height = chosen.posture, chosen.height
+    pressure = _pressure(corners)
+    ahead = float(pressure["zmp_forward"].value)  # type: ignore[arg-type]
+    soles = _Soles(left, right, str(turns.value))
+    chosen = _chosen_stand(
+        _stand(model, legs, soles, corners, ahead, math.radians(bend))
+        for bend in _BENDS
+    )
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
-    time = math.sqrt(height / gravity)
-    period = _rounded(_STEP * time / _KNOTS)
+    time = math.sqrt(chosen.height / gravity)
+    period = _STEP * time / _KNOTS
+    period = max(round(period, 1 - math.floor(math.log10(period))), _SHORTEST)
     if step is not None and step > 0:
         period = step / _KNOTS
     found = {
         "turns": turns,
-        "posture": posture,
-        "com_height": Derived(height, "in that posture"),
+        "posture": chosen.posture,
+        "com_height": Derived(chosen.height, "in that posture"),
         "trunk_pitch": Derived(0.0, "upright"),
         "stance_width": chosen.stance,
         "mpc_period": Derived(period, f"a {_KNOTS}th of a step"),
@@ -289,48 +269,36 @@ def _turns(leg: Leg) -> Derived:
     return Derived(SLIP, "no yaw joint in the legs: feet turn by slipping")
 
 
-def _chosen_stand(
-    model: Model,
-    legs: tuple[Leg, Leg],
-    soles: tuple[str, str],
-    turns: str,
-    pressure: dict[str, Derived],
-) -> _Stand:
+def _chosen_stand(stands: Iterator[_Stand]) -> _Stand:
     """The first bend of the knees that cuts no step very short, or the best."""
-    best: _Stand | None = None
-    for bend in _BENDS:
-        stand = _stand(model, legs, soles, turns, pressure, math.radians(bend))
-        if best is None or stand.reach > best.reach:
-            best = stand
-        if best.reach >= _ENOUGH:
-            break
-    assert best is not None
+    best = next(stands)
+    while best.reach < _ENOUGH and (stand := next(stands, None)) is not None:
+        best = max(best, stand, key=lambda made: made.reach)
     return best
 
 
 def _stand(
     model: Model,
     legs: tuple[Leg, Leg],
-    soles: tuple[str, str],
-    turns: str,
-    pressure: dict[str, Derived],
+    soles: _Soles,
+    corners: np.ndarray,
+    ahead: float,
     bend: float,
 ) -> _Stand:
     """A posture with knees bent by twice an angle, and its steps."""
-    posture = _posture(model, legs, bend)
-    q = _standing(model, posture.value)
-    poses = [model.frame_pose(q, name) for name in soles]
+    angles = _posture(model, legs, bend)
+    q = model.standing(np.array([angles.get(name, 0.0) for name in model.joint_names]))
+    knees = f"knees bent by {round(math.degrees(2.0 * bend))} degrees, soles level"
+    poses = [model.frame_pose(q, name) for name in soles[:2]]
     floor = 0.5 * (poses[0].translation[2] + poses[1].translation[2])
     height = float(model.com(q)[2] - floor)
     if height <= 0:
         raise ParameterError(
             f"{model.name}: its centre of mass is {-height:g} m below its soles"
         )
-    corners = convex_hull(corner_places(model, sole_named(model, soles[0]))[:, :2])
     stance = _stance(poses, corners)
-    ahead = float(pressure["zmp_forward"].value)  # type: ignore[arg-type]
     width, length = float(stance.value), legs[0].length  # type: ignore[arg-type]
-    reach = Reach(model, soles, turns, q, height, width, ahead)
+    reach = Reach(model, soles, q, height, width, ahead)
     lift = _LIFT * length
     steps = {"foot_lift": Derived(lift, f"{_LIFT} of the leg, {length:.3f} m")}
     shares = []
@@ -341,9 +309,10 @@ def _stand(
         reason = f"{share} of the leg, {length:.3f} m"
         steps[name] = _kept(step_length, kept, blocked, reason)
     kept, blocked = 1.0, ()
-    if turns == HIP_YAW:
+    if soles.turns == HIP_YAW:
         kept, blocked = reach.longest(Step(turn=_TURN), lift)
     turn = _kept(_TURN, kept, blocked, "a foot against the other")
+    posture = Derived(angles, knees)
     return _Stand(posture, height, stance, steps, turn, min(*shares, kept))
 
 
@@ -360,7 +329,7 @@ def _kept(
     )
 
 
-def _posture(model: Model, legs: tuple[Leg, Leg], bend: float) -> Derived:
+def _posture(model: Model, legs: tuple[Leg, Leg], bend: float) -> dict[str, float]:
     """Knees bent, soles level, arms away from the body, all within limits."""
     angles: dict[str, float] = {}
     for leg in legs:
@@ -375,8 +344,7 @@ def _posture(model: Model, legs: tuple[Leg, Leg], bend: float) -> Derived:
             rest = _within(model, place, 0.0)
             if rest != 0.0:
                 angles[name] = rest
-    degrees = round(math.degrees(2.0 * bend))
-    return Derived(angles, f"knees bent by {degrees} degrees, soles level")
+    return angles
 
 
 def _within(model: Model, place: int, angle: float) -> float:
@@ -388,20 +356,12 @@ def _within(model: Model, place: int, angle: float) -> float:
     return float(np.clip(angle, low + room, high - room))
 
 
-def _standing(model: Model, posture: float | str | dict[str, float]) -> np.ndarray:
-    joints = np.zeros(len(model.joint_names))
-    if isinstance(posture, dict):
-        for name, angle in posture.items():
-            joints[model.joint_names.index(name)] = angle
-    return model.standing(joints)
-
-
 def _stance(poses: list[pin.SE3], corners: np.ndarray) -> Derived:
     """The feet as far apart as they hang, or farther where they would touch."""
     apart = poses[0].translation - poses[1].translation
     hanging = float(np.linalg.norm(apart[:2]))
     # The left sole reaches inwards by -min(y): so does the right one, mirrored.
-    least = 2.2 * max(-float(corners[:, 1].min()), 0.0)
+    least = _APART * max(-float(corners[:, 1].min()), 0.0)
     if hanging >= least:
         return Derived(hanging, "as the legs hang")
     return Derived(least, "the soles a tenth of their width apart")
@@ -427,17 +387,10 @@ def _pressure(corners: np.ndarray) -> dict[str, Derived]:
     """Where the zero-moment point is wanted in the left sole, and how near the edge."""
     low, high = corners.min(axis=0), corners.max(axis=0)
     width, middle = high - low, 0.5 * (low + high)
-    # Not farther from the ankle than a fifth of the sole: ankles are weak.
-    forward = float(np.clip(middle[0], -0.2 * width[0], 0.2 * width[0]))
-    inward = 0.1 * float(width[1])
+    forward = float(np.clip(middle[0], -_AHEAD * width[0], _AHEAD * width[0]))
+    inward, margin = _INWARD * float(width[1]), _EDGE * float(width.min())
     return {
-        "zmp_margin": Derived(0.1 * float(width.min()), "a tenth of its shorter side"),
+        "zmp_margin": Derived(margin, "a tenth of its shorter side"),
         "zmp_forward": Derived(forward, "towards the middle of the sole"),
         "zmp_inward": Derived(inward, "a tenth of the sole's width: less sway"),
     }
-
-
-def _rounded(period: float) -> float:
-    """Two digits, at least 5 ms."""
-    digits = 1 - math.floor(math.log10(period))
-    return max(round(period, digits), 0.005)

@@ -8,7 +8,7 @@ foot, polynomials of time at rest at both ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.settings import SLIP, WalkSettings
-from humans_sim.control.walking.sole_legs import SettingError
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import SLIP, SettingError
 from humans_sim.control.walking.whole_body_ik import FootMotion
 from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
@@ -38,13 +38,7 @@ class Side(IntEnum):
 
 
 class Velocity(NamedTuple):
-    """Velocity of the body over the ground, in its own axes.
-
-    Attributes:
-        vx: forwards [m/s].
-        vy: to the left [m/s].
-        wz: turn to the left [rad/s].
-    """
+    """Velocity of the body over the ground: forwards, to the left [m/s, rad/s]."""
 
     vx: float = 0.0
     vy: float = 0.0
@@ -52,13 +46,9 @@ class Velocity(NamedTuple):
 
 
 class Footprint(NamedTuple):
-    """A sole flat on the ground.
+    """A sole flat on the ground: its frame, its heading, not wrapped, and its height.
 
-    Attributes:
-        x: position of the sole frame [m].
-        y: position [m].
-        yaw: heading, not wrapped [rad].
-        z: height of the ground there [m].
+    x, y [m], yaw [rad], z [m].
     """
 
     x: float
@@ -69,12 +59,14 @@ class Footprint(NamedTuple):
     def moved(self, dx: float, dy: float, turn: float = 0.0) -> Footprint:
         """A place given in this one's axes."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
-        return Footprint(
-            self.x + c * dx - s * dy,
-            self.y + s * dx + c * dy,
-            self.yaw + turn,
-            self.z,
-        )
+        x, y = self.x + c * dx - s * dy, self.y + s * dx + c * dy
+        return Footprint(x, y, self.yaw + turn, self.z)
+
+    def seen(self, x: float, y: float) -> tuple[float, float]:
+        """How far a point of the ground lies before it, and to its left [m]."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        dx, dy = x - self.x, y - self.y
+        return c * dx + s * dy, c * dy - s * dx
 
     def turned(self, turn: float, about: np.ndarray) -> Footprint:
         """Turned about a point of the sole (2,) [m]."""
@@ -110,7 +102,6 @@ class FootstepPlanner:
     """
 
     def __init__(self, settings: WalkSettings) -> None:
-        """A planner for one biped."""
         self._settings = settings
         self._pivots = settings.turns == SLIP
 
@@ -129,10 +120,7 @@ class FootstepPlanner:
         return velocity.wz * self.period(velocity) / self._settings.pivot_share
 
     def noticed(self, velocity: Velocity) -> Velocity:
-        """A command without what is in the dead zone.
-
-        A stick that is let go is never quite at its middle.
-        """
+        """A command without its dead zone: no stick is let go quite at its middle."""
         reach, zone = self._reach(velocity), self._settings.dead_zone
         parts = zip(velocity, reach, strict=True)
         return Velocity(*(v if abs(v) > zone * most else 0.0 for v, most in parts))
@@ -144,10 +132,7 @@ class FootstepPlanner:
         """
         reach = self._reach(velocity)
         kept = [v if most > 0 else 0.0 for v, most in zip(velocity, reach, strict=True)]
-        ahead, aside, turning = (
-            abs(v) / most if most > 0 else 0.0
-            for v, most in zip(kept, reach, strict=True)
-        )
+        ahead, aside, turning = _shares(kept, reach)
         if self._pivots:
             # A foot that lands half a turn ahead steps so much farther.
             size = math.hypot(ahead + turning, aside)
@@ -158,14 +143,10 @@ class FootstepPlanner:
     def turn_room(self, velocity: Velocity) -> float:
         """Largest turn beside the other parts of a velocity, by pivots [rad/s].
 
-        Args:
-            velocity: within :meth:`limited`, with any turn but none.
+        The velocity is within :meth:`limited`, with any turn but none.
         """
         reach = self._reach(velocity)
-        ahead, aside = (
-            abs(v) / most if most > 0 else 0.0
-            for v, most in zip(velocity[:2], reach[:2], strict=True)
-        )
+        ahead, aside, _ = _shares(velocity, reach)
         left = math.sqrt(max(1.0 - aside**2, 0.0)) - ahead
         return max(left, 0.0) * reach[2]
 
@@ -182,11 +163,7 @@ class FootstepPlanner:
     def next(self, support: Footprint, side: Side, velocity: Velocity) -> Footprint:
         """Where the foot of one side lands beside the foot that stands.
 
-        Args:
-            support: the foot that stands.
-            side: of the foot that steps.
-            velocity: of the body, within :meth:`limited`; zero brings the feet side by
-                side.
+        The velocity is within :meth:`limited`; zero brings the feet side by side.
         """
         half = 0.5 * side * self._settings.stance_width
         period, pivot = self.period(velocity), self.pivot(velocity)
@@ -216,11 +193,7 @@ class SolePair:
 
     @classmethod
     def of_model(cls, model: Model, settings: WalkSettings) -> SolePair:
-        """The soles that the settings name.
-
-        Raises:
-            SettingError: no room is left for the zero-moment point.
-        """
+        """The soles of the settings; SettingError: no room is left for the ZMP."""
         names = {Side.LEFT: settings.left, Side.RIGHT: settings.right}
         pair = cls(
             {side: _corners(model, name) for side, name in names.items()},
@@ -282,11 +255,16 @@ class SolePair:
         return 0.5 * (self.place(feet, Side.LEFT) + self.place(feet, Side.RIGHT))
 
 
+def _shares(velocity: Sequence[float], reach: Sequence[float]) -> list[float]:
+    """Parts of a velocity over the largest ones; none of what cannot be."""
+    pairs = zip(velocity, reach, strict=True)
+    return [abs(v) / most if most > 0 else 0.0 for v, most in pairs]
+
+
 def _corners(model: Model, name: str) -> np.ndarray:
     """Corners of a sole in its own frame."""
-    sole = sole_named(model, name)
     # Margins of a walk are given to the outline, on balls, too.
-    corners = convex_hull(corner_places(model, sole)[:, :2])
+    corners = convex_hull(corner_places(model, sole_named(model, name))[:, :2])
     if len(corners) < 3:
         raise ParameterError(f"the contact points of {name} span no area")
     return corners
@@ -303,18 +281,12 @@ def resting(place: Footprint) -> FootMotion:
 
 
 def minimum_jerk(s: float) -> tuple[float, float]:
-    """From 0 to 1 with the least jerk: value and slope for s in 0..1.
-
-    Velocity and acceleration are zero at both ends.
-    """
+    """From 0 to 1, at rest at both ends: value and slope for s in 0..1."""
     return s**3 * (10.0 + s * (6.0 * s - 15.0)), 30.0 * (s * (1.0 - s)) ** 2
 
 
 def bump(s: float) -> tuple[float, float]:
-    """From 0 over 1 half way to 0: value and slope for s in 0..1.
-
-    Velocity and acceleration are zero at both ends.
-    """
+    """From 0 over 1 half way to 0, at rest at both ends: value and slope."""
     product = s * (1.0 - s)
     return 64.0 * product**3, 192.0 * product**2 * (1.0 - 2.0 * s)
 
@@ -327,12 +299,8 @@ def swing(
     Up a stair the foot rises early and goes ahead late, so that its toes clear the
     edge; down a stair all is the other way round.
 
-    Args:
-        start: where it left.
-        end: where it lands.
-        lift: height half way, above the higher one of both [m].
-        duration: of the swing [s].
-        elapsed: since it left [s].
+    The lift half way is above the higher one of both footprints [m]; times are the
+    duration, and what has elapsed since it left [s].
     """
     s = min(max(elapsed / duration, 0.0), 1.0)
     rise, ahead, upward = end.z - start.z, s, s
@@ -362,22 +330,15 @@ def pivoting(
 ) -> FootMotion:
     """A foot that turns on the ground, on its toes or its heel.
 
-    Args:
-        start: where it is at first.
-        turn: how far it turns [rad].
-        pitch: its pitch half way, positive on its toes [rad].
-        about: the point of the sole that stays (2,) [m].
-        duration: of the turn [s].
-        elapsed: since it began; before and after that time it rests [s].
+    Before and after its duration [s] it rests. It turns [rad] about a point of the sole
+    that stays (2,) [m]; its pitch half way is positive on its toes [rad].
     """
     s = min(max(elapsed / duration, 0.0), 1.0)
     (far, pace), (high, climb) = minimum_jerk(s), bump(s)
     yaw = start.yaw + far * turn
     rotation = pin.rpy.rpyToMatrix(0.0, high * pitch, yaw)
-    pivot, arm = (
-        np.append(start.points(about), start.z),
-        rotation @ np.append(about, 0.0),
-    )
+    pivot = np.append(start.points(about), start.z)
+    arm = rotation @ np.append(about, 0.0)
     tilting = climb * pitch / duration * np.array([-np.sin(yaw), np.cos(yaw), 0.0])
     spin = tilting + np.array([0.0, 0.0, pace * turn / duration])
     velocity = np.concatenate([np.cross(spin, -arm), spin])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from humans_sim.control.walking.footsteps import (
     Side,
     Velocity,
 )
-from humans_sim.control.walking.settings import SLIP, WalkSettings
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import SLIP
 from humans_sim.core.budget import FOOTSTEPS
 from humans_sim.core.errors import ParameterError
 
@@ -32,15 +33,12 @@ _BEND = 0.2
 """Farther aside from its heading [rad] a walk that cannot turn does not go."""
 _HERE = 1e-3
 """A point this near is reached [m]."""
+_ROUNDING, _PLACE_ROUNDING = 1e-9, 1e-6
+"""Rounding of computed shares, and of places in files [m, rad]."""
 
 
 class ListedStep(NamedTuple):
-    """A step that is given.
-
-    Attributes:
-        side: the foot that steps.
-        place: where it lands, in the world.
-    """
+    """A step that is given: the foot, and where it lands in the world."""
 
     side: Side
     place: Footprint
@@ -49,13 +47,8 @@ class ListedStep(NamedTuple):
 class ListedFootsteps(FootstepPlanner):
     """A planner that knows where each foot goes.
 
-    Args:
-        settings: of the walk.
-        feet: where the feet stand at first.
-        steps: in their order.
-
-    Raises:
-        ParameterError: a step is beyond the legs, or sides do not alternate.
+    Feet stand at first where they are given; ParameterError: a step is beyond the legs,
+    or sides do not alternate.
     """
 
     def __init__(
@@ -64,7 +57,6 @@ class ListedFootsteps(FootstepPlanner):
         feet: Mapping[Side, Footprint],
         steps: Sequence[ListedStep],
     ) -> None:
-        """Check every step against the limits of the walk."""
         super().__init__(settings)
         if not steps:
             raise ParameterError("a list of footsteps has one at least")
@@ -105,18 +97,11 @@ class ListedFootsteps(FootstepPlanner):
 def path_footsteps(
     settings: WalkSettings, feet: Mapping[Side, Footprint], path: np.ndarray
 ) -> list[ListedStep]:
-    """Steps of a walk along a path, heading where it goes.
+    """Steps of both feet in turn along a path, heading where it goes.
 
-    Args:
-        settings: of the walk.
-        feet: where the feet stand.
-        path: points in the world (n, 2) [m], one at least.
-
-    Returns:
-        Steps of both feet in turn, the feet side by side at the end of the path.
-
-    Raises:
-        ParameterError: the path has no points, or the hips do not turn and it bends.
+    From where the feet stand through points in the world (n, 2) [m]; they end side by
+    side. ParameterError: there are no points, or the path bends and the hips do not
+    turn.
     """
     points = np.asarray(path, dtype=float)
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
@@ -127,8 +112,8 @@ def path_footsteps(
     body = Footprint(
         0.5 * (left.x + right.x), 0.5 * (left.y + right.y), 0.5 * (left.yaw + right.yaw)
     )
-    side, steps, standing = Side.LEFT, [], dict(feet)
-    longest = _PACE * settings.max_forward
+    side, steps = Side.LEFT, []
+    longest, stance = _PACE * settings.max_forward, settings.stance_width
     apart = np.linalg.norm(np.diff([body[:2], *points], axis=0), axis=1)
     FOOTSTEPS.check("the path", float(apart.sum()) / longest)
     turn = 0.0 if settings.turns == SLIP else 0.5 * _PACE * settings.max_turn
@@ -136,9 +121,7 @@ def path_footsteps(
     def put(place: Footprint) -> None:
         """The next foot beside a place of the body."""
         nonlocal side
-        landed = place.moved(0.0, side * 0.5 * settings.stance_width)
-        steps.append(ListedStep(side, landed))
-        standing[side] = landed
+        steps.append(ListedStep(side, place.moved(0.0, side * 0.5 * stance)))
         side = side.other
 
     for goal in points:
@@ -166,14 +149,10 @@ def _straight_leg(
 ) -> list[tuple[float, float]]:
     """Steps of a body that does not turn, forwards and to the left [m].
 
-    A goal a little to the side is reached by steps that go a little to the side.
-
-    Raises:
-        ParameterError: the goal is elsewhere than ahead.
+    A goal a little to the side is reached by steps that go a little to the side; one
+    elsewhere than ahead is refused.
     """
-    c, s = math.cos(body.yaw), math.sin(body.yaw)
-    dx, dy = goal[0] - body.x, goal[1] - body.y
-    ahead, aside = c * dx + s * dy, c * dy - s * dx
+    ahead, aside = body.seen(goal[0], goal[1])
     longest = _PACE * settings.max_forward
     if math.hypot(ahead, aside) > longest and abs(math.atan2(aside, ahead)) > _BEND:
         raise ParameterError(
@@ -181,7 +160,7 @@ def _straight_leg(
         )
     if ahead <= _HERE:
         return []
-    count = math.ceil(ahead / longest - 1e-9)
+    count = math.ceil(ahead / longest - _ROUNDING)
     most = 0.5 * _PACE * settings.max_sideways
     return [(ahead / count, min(max(aside / count, -most), most))] * count
 
@@ -190,9 +169,12 @@ def _check(
     settings: WalkSettings, number: int, step: ListedStep, support: Footprint
 ) -> None:
     """Refuse a step that the legs do not reach from the other foot."""
-    c, s = math.cos(support.yaw), math.sin(support.yaw)
-    dx, dy = step.place.x - support.x, step.place.y - support.y
-    ahead, aside = c * dx + s * dy, step.side * (c * dy - s * dx)
+
+    def refuse(reason: str) -> NoReturn:
+        raise ParameterError(f"footstep {number}: {reason}")
+
+    ahead, left = support.seen(step.place.x, step.place.y)
+    aside = step.side * left
     turn = step.side * (step.place.yaw - support.yaw)
     rise = step.place.z - support.z
     level_step = settings.max_level_step if rise else 0.0
@@ -201,26 +183,17 @@ def _check(
         ("backwards", -ahead, settings.max_backward),
         ("aside", aside - settings.stance_width, settings.max_sideways),
     ):
-        if value > _LONGER * most + 1e-6:
-            raise ParameterError(
-                f"footstep {number}: {value:.3f} m {word}, beyond {most:.3f} m"
-            )
-    if abs(rise) > _LONGER * settings.foot_lift + 1e-6:
-        raise ParameterError(
-            f"footstep {number}: {rise:+.3f} m in height, beyond "
-            f"{settings.foot_lift:.3f} m"
-        )
-    if aside < _NEAREST * settings.stance_width:
-        raise ParameterError(
-            f"footstep {number}: {aside:.3f} m beside the other foot, nearer than "
-            f"{_NEAREST * settings.stance_width:.3f} m"
-        )
+        if value > _LONGER * most + _PLACE_ROUNDING:
+            refuse(f"{value:.3f} m {word}, beyond {most:.3f} m")
+    if abs(rise) > _LONGER * settings.foot_lift + _PLACE_ROUNDING:
+        refuse(f"{rise:+.3f} m in height, beyond {settings.foot_lift:.3f} m")
+    least = _NEAREST * settings.stance_width
+    if aside < least:
+        refuse(f"{aside:.3f} m beside the other foot, nearer than {least:.3f} m")
     limit = 0.0 if settings.turns == SLIP else settings.max_turn
-    if abs(turn) > _LONGER * limit + 1e-6:
-        raise ParameterError(
-            f"footstep {number}: turned by {math.degrees(turn):.1f} degrees, beyond "
-            f"{math.degrees(limit):.1f}"
-        )
+    if abs(turn) > _LONGER * limit + _PLACE_ROUNDING:
+        degrees, most = math.degrees(turn), math.degrees(limit)
+        refuse(f"turned by {degrees:.1f} degrees, beyond {most:.1f}")
 
 
 Heights = Callable[[np.ndarray], np.ndarray]
@@ -232,8 +205,9 @@ _PLACES = 9
 """Along and across a sole at which heights are looked at."""
 _TRIES = 200
 """Places that are tried between the two ends of the reach."""
-_ROUNDING = 1.0 + 1e-9
-"""Share by which a step may be beyond a limit: rounding."""
+_HALF_WAY = 0.5
+"""Of the way to a wanted place: at least as far ahead a level is preferred to one that
+is nearer, else a walk would wait before a riser."""
 _ROOM, _TOE_ROOM = 0.01, 0.04
 """Of its size, that a sole keeps to an edge on each side, and before its toes: they go
 up along a riser."""
@@ -242,10 +216,8 @@ up along a riser."""
 class Treads:
     """Levels that a biped can stand on.
 
-    Args:
-        settings: of the walk: a level may be a foot's lift above or below the other.
-        corners: of each sole in its frame (n, 2) [m].
-        heights: of the ground.
+    A level may be a foot's lift above or below the other; corners are those of each
+    sole in its frame (n, 2) [m].
     """
 
     def __init__(
@@ -254,7 +226,6 @@ class Treads:
         corners: Mapping[Side, np.ndarray],
         heights: Heights,
     ) -> None:
-        """Choose where heights are looked at."""
         self._settings, self._heights = settings, heights
         self._grid = {side: _grid(places) for side, places in corners.items()}
 
@@ -269,24 +240,23 @@ class Treads:
         """The place nearest to a wanted one, along its heading, where the sole is flat.
 
         Within the reach of a step from the foot that stands, and no higher or lower
-        than a foot is lifted; None where there is no such place. Places that lie at
-        least half as far ahead as the wanted one are preferred: else a walk would wait
-        before a riser.
+        than a foot is lifted; None where there is no such place.
         """
         limits = self._settings
-        ahead = _ahead(wanted, support)
+        ahead = support.seen(wanted.x, wanted.y)[0]
         longest = max(limits.max_forward, limits.max_level_step)
         span = (-limits.max_backward - ahead, longest - ahead)
         shifts = np.linspace(min(*span, 0.0), max(*span, 0.0), _TRIES).tolist()
         places = [wanted.moved(shift, 0.0) for shift in sorted([0.0, *shifts], key=abs)]
         found = None
         for place, level in zip(places, self._levels(side, places), strict=True):
-            rise, gone = abs(level - support.z), _ahead(place, support)
-            least = _LEVEL if gone > _ROUNDING * limits.max_forward else 0.0
+            rise, gone = abs(level - support.z), support.seen(place.x, place.y)[0]
+            farther = gone > (1.0 + _ROUNDING) * limits.max_forward
+            least = _LEVEL if farther else 0.0
             if not least <= rise <= limits.foot_lift + _LEVEL:
                 continue
             found = found or place._replace(z=level)
-            if gone * math.copysign(1.0, ahead) >= 0.5 * abs(ahead):
+            if gone * math.copysign(1.0, ahead) >= _HALF_WAY * abs(ahead):
                 return place._replace(z=level)
         return found
 
@@ -304,19 +274,14 @@ class TreadPlanner(FootstepPlanner):
 
     Where no level is in reach (an edge that is too high, a gap) the feet come side by
     side and the biped marks time.
-
-    Args:
-        settings: of the walk.
-        treads: levels of the ground.
     """
 
     def __init__(self, settings: WalkSettings, treads: Treads) -> None:
-        """A planner for one biped on one ground."""
         super().__init__(settings)
         self._treads = treads
 
     def next(self, support: Footprint, side: Side, velocity: Velocity) -> Footprint:
-        """Where the foot of one side lands, beside the foot that stands."""
+        """As of a planner on level ground."""
         footprint = super().next(support, side, velocity)
         beside = super().next(support, side, Velocity())
         return self._treads.nearest(side, footprint, support) or beside
@@ -329,9 +294,3 @@ def _grid(corners: np.ndarray) -> np.ndarray:
     ends = high + room + (toes, 0.0)
     axes = [np.linspace(a, b, _PLACES) for a, b in zip(low - room, ends, strict=True)]
     return np.array([(x, y) for x in axes[0] for y in axes[1]])
-
-
-def _ahead(place: Footprint, support: Footprint) -> float:
-    """How far a place lies before a foot [m]."""
-    c, s = math.cos(support.yaw), math.sin(support.yaw)
-    return c * (place.x - support.x) + s * (place.y - support.y)

@@ -5,8 +5,6 @@ At each knot of the plan :class:`Preview` finds where the zero-moment point goes
 the next one. In between everything is a closed formula of time: the pendulum, the swing
 foot, and the posture that belongs to them. Nothing is measured here; a balance
 controller adds what the real robot needs.
-
-Also the arms of a walk.
 """
 
 from __future__ import annotations
@@ -54,11 +52,7 @@ from humans_sim.models import Model
 
 
 def swinging_arms(model: Model, settings: WalkSettings) -> ArmSwing | None:
-    """Arms that swing; None where the settings keep them still.
-
-    Raises:
-        SettingError: arms shall swing, and the model has no shoulders for it.
-    """
+    """Arms that swing, if the settings say so; SettingError: it has no shoulders."""
     if not settings.arm_swing:
         return None
     legs = sole_legs(model, settings.left, settings.right)
@@ -83,24 +77,14 @@ it [m/s]."""
 
 
 class PatternPoint(NamedTuple):
-    """The walk at one time, in the world.
+    """The walk at one time [s], in the world.
 
     Attributes:
-        time: [s].
-        q: configuration, base included.
-        v: velocity, base included.
-        com: centre of mass (3,) [m].
-        com_velocity: (3,) [m/s].
-        com_acceleration: (3,) [m/s^2].
+        com: centre of mass (3,) [m], with its velocity and acceleration.
         zmp: zero-moment point on the ground (3,) [m].
-        left: the left sole.
-        right: the right sole.
-        support: the feet on the ground.
         support_polygon: corners, counter-clockwise (n, 2) [m].
         next_change: until the support changes, infinite while standing [s].
-        phase: what the walk is doing.
-        steps: steps begun since the walk began.
-        footsteps: the step under way and those planned.
+        steps: begun since the walk began.
         velocity: command that is followed, within the reach of the legs.
         pivots: whether this is a walk that turns on both feet.
     """
@@ -137,15 +121,9 @@ class PatternPoint(NamedTuple):
 class WalkPattern:
     """Generates a walk; the same calls give the same walk.
 
-    Commands take effect at the next knot. Time only goes forwards.
-
-    Args:
-        model: a biped.
-        settings: how it walks; by default those that come with the package.
-        t_start: time of the first knot [s].
-        place: where it stands then: the middle between its feet.
-        heights: of uneven ground, on whose levels the feet are put.
-        gravity: of the place to walk in [m/s^2]; the model's unless given.
+    Commands take effect at the next knot. Time only goes forwards. The arguments are
+    those of :class:`~humans_sim.control.walking.walker.Walker`; the first knot is at
+    ``t_start`` [s].
     """
 
     def __init__(
@@ -157,7 +135,6 @@ class WalkPattern:
         heights: Heights | None = None,
         gravity: float | None = None,
     ) -> None:
-        """The biped stands, knees bent."""
         self.model = model
         self.settings = settings or WalkSettings.of_model(model)
         if gravity is None:
@@ -181,7 +158,7 @@ class WalkPattern:
         if self._treads is not None:
             feet = {side: self._standing(side, foot) for side, foot in feet.items()}
         self._timeline = Timeline(settings, self._soles, feet, t_start, self._treads)
-        self._preview = Preview(settings, self.omega, self._soles.edges)
+        self._preview = Preview(settings, self.omega)
         middle = self._soles.middle(feet)
         self._state = Pendulum(middle, np.zeros(2), middle)
         self._rate = np.zeros(2)
@@ -261,7 +238,12 @@ class WalkPattern:
         self._time = t
         knot = math.floor((t - self._start) / period + _SAME)
         while self._knot <= knot:
-            self._pass_knot()
+            if self._knot > 0:
+                self._state = self._state.after(period, self._rate, self.omega)
+            self._timeline.advance(self._knot)
+            knots = self._preview.solve(self._state, *self._timeline.ahead(self._knot))
+            self._rate = (knots[0] - self._state.zmp) / period
+            self._knot += 1
         since = t - self._start - (self._knot - 1) * period
         self._last = self._point(t, since)
         return self._last
@@ -269,21 +251,11 @@ class WalkPattern:
     def stand(
         self, t: float, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray
     ) -> np.ndarray:
-        """Stand on feet that are elsewhere from a time on, then go on.
+        """Stand on feet that are elsewhere from a time on, not yet ticked [s].
 
-        With feet far apart it crouches, so that the legs reach the first step.
-
-        Args:
-            t: when, not before the last tick [s].
-            feet: where they stand.
-            lifted: the foot that steps next, if the legs reach that; else the other.
-            guess: configuration near the posture.
-
-        Returns:
-            Joint angles of that posture.
-
-        Raises:
-            ControlError: the legs do not reach that far.
+        With feet far apart it crouches, so that the legs reach the first step: of the
+        foot that is to be lifted, if they can, else of the other. Joint angles of that
+        posture are sought near a guess; ControlError: the legs do not reach.
         """
         crouch, q, lifted = self._reached(feet, lifted, guess)
         middle = self._soles.middle(feet)
@@ -345,16 +317,6 @@ class WalkPattern:
         except ControlError:
             return point.joints
         return q[7:]
-
-    def _pass_knot(self) -> None:
-        """Plan and solve at a knot; the state is then that of the knot."""
-        period = self.settings.mpc_period
-        if self._knot > 0:
-            self._state = self._state.after(period, self._rate, self.omega)
-        self._timeline.advance(self._knot)
-        knots = self._preview.solve(self._state, *self._timeline.ahead(self._knot))
-        self._rate = (knots[0] - self._state.zmp) / period
-        self._knot += 1
 
     def _point(self, t: float, since: float) -> PatternPoint:
         """The walk some time after the last knot [s]."""
@@ -419,10 +381,7 @@ class WalkPattern:
         )
 
     def _climb(self, phase: SupportPhase, elapsed: float) -> tuple[float, float, float]:
-        """Height of the lower foot, gone through in a step; its rate, its second rate.
-
-        [m, m/s, m/s^2]
-        """
+        """Height of the lower foot, gone through in a step, and two rates [m, s]."""
         begun = _lowest(phase.feet)
         if phase.step is None or phase.last is None:
             return begun, 0.0, 0.0
@@ -431,11 +390,7 @@ class WalkPattern:
         s = min(max(elapsed / duration, 0.0), 1.0)
         far, pace = minimum_jerk(s)
         change = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
-        return (
-            begun + far * rise,
-            pace * rise / duration,
-            change * rise / duration**2,
-        )
+        return begun + far * rise, pace * rise / duration, change * rise / duration**2
 
     def _standing(self, side: Side, foot: Footprint) -> Footprint:
         """A foot on its level at first."""
@@ -449,12 +404,11 @@ class WalkPattern:
 
     def _bent(self, place: Footprint) -> np.ndarray:
         """The posture of the settings at a place, a start for the first search."""
-        joints = np.zeros(len(self.model.joint_names))
-        for name, angle in self.settings.posture.items():
-            if name not in self.model.joint_names:
+        names, posture = self.model.joint_names, self.settings.posture
+        for name in posture:
+            if name not in names:
                 raise ParameterError(f"{self.model.name} has no joint '{name}'")
-            joints[self.model.joint_names.index(name)] = angle
-        q = self.model.standing(joints)
+        q = self.model.standing(np.array([posture.get(name, 0.0) for name in names]))
         q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
         return q
 
@@ -466,9 +420,8 @@ def _lowest(feet: Mapping[Side, Footprint]) -> float:
 
 def _placed(sole: pin.SE3, turn: np.ndarray, apart: np.ndarray) -> pin.SE3:
     """A sole that is turned in the world, and moved and turned in its own frame."""
-    shift, about = apart[:2], apart[2:]
-    local = pin.SE3(pin.exp3(np.array([*about, 0.0])), np.array([*shift, 0.0]))
-    moved = sole * local
+    turned = pin.exp3(np.array([*apart[2:], 0.0]))
+    moved = sole * pin.SE3(turned, np.array([*apart[:2], 0.0]))
     moved.rotation = turn @ moved.rotation
     return moved
 

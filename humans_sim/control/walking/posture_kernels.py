@@ -161,13 +161,8 @@ def posture_rates(tree, task, target, q, damping, motion):
 def _terms(parts, target, q, state, error, matrix):
     """Fill what is missing and the Jacobian; False where a sole is turned far away.
 
-    Args:
-        parts: tree, task, and the velocities that the matrix has columns of.
-        target: as of :func:`search_posture`.
-        q: configuration.
-        state: of the tree; changed.
-        error: becomes what is missing (15,).
-        matrix: becomes its Jacobian (15, n).
+    Parts are tree, task, and the velocities that the matrix (15, n) has columns of; the
+    error (15,), the matrix and the state of the tree are changed.
     """
     tree, task, columns = parts
     links, turn, place, moves = task[0], task[1], task[2], task[3]

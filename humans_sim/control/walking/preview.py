@@ -43,17 +43,11 @@ from humans_sim.core.quadratic_program import SOLVED, project
 
 @kernel
 def nearest_knots(inverse, pull, normals, bounds):
-    """Knots with the least cost inside their polygons.
+    """Knots (n, 2) with the least cost inside their polygons, and how that ended.
 
-    Args:
-        inverse: of the lower Cholesky factor of the Hessian of one axis (n, n).
-        pull: linear part of the cost, x and y (n, 2).
-        normals: half-planes of each knot (n, edges, 2); zero where there is none.
-        bounds: of the half-planes (n, edges); infinite where there is none.
-
-    Returns:
-        the knots (n, 2), and an answer of
-        :func:`~humans_sim.core.quadratic_program.project`.
+    By the inverse of the lower Cholesky factor of the Hessian of one axis (n, n), and
+    the linear part of the cost, x and y (n, 2); half-planes of each knot (n, edges, 2)
+    are zero, their bounds (n, edges) infinite where there is none.
     """
     n, edges = bounds.shape
     # In y = L^T x: first x of all knots, then y.
@@ -90,13 +84,7 @@ def nearest_knots(inverse, pull, normals, bounds):
 
 
 class Pendulum(NamedTuple):
-    """Linear inverted pendulum, horizontal axes.
-
-    Attributes:
-        com: centre of mass (2,) [m].
-        velocity: of it (2,) [m/s].
-        zmp: zero-moment point (2,) [m].
-    """
+    """Linear inverted pendulum: centre of mass, its velocity, ZMP (2,) [m, m/s]."""
 
     com: np.ndarray
     velocity: np.ndarray
@@ -123,7 +111,7 @@ class Pendulum(NamedTuple):
 
 
 class Preview:
-    """The quadratic program, factored once.
+    """The quadratic program, factored once for an omega of the pendulum [rad/s].
 
     Attributes:
         knots: number of knots that are sought.
@@ -131,14 +119,7 @@ class Preview:
         missing: e of the last solution, what lacks for a bounded motion (2,) [m].
     """
 
-    def __init__(self, settings: WalkSettings, omega: float, edges: int) -> None:
-        """Set up.
-
-        Args:
-            settings: period, horizon and weights.
-            omega: of the pendulum [rad/s].
-            edges: largest number of edges of a support polygon.
-        """
+    def __init__(self, settings: WalkSettings, omega: float) -> None:
         self.knots = n = settings.horizon_knots
         self.tail = n
         self.missing = np.zeros(2)
@@ -197,9 +178,7 @@ class Preview:
 def _shares(step: float, n: int) -> np.ndarray:
     """Shares of knots 0..n in the integral of exp(-w t) z(t), z linear between them.
 
-    Args:
-        step: omega times the period.
-        n: number of intervals.
+    The step is omega times the period.
     """
     decay = math.exp(-step)
     first = 1.0 - (1.0 - decay) / step

@@ -67,6 +67,8 @@ _SPREAD, _SPREADING, _RAISED = 1.3, 0.15, 0.02
 """How far the free leg is lifted then [rad], in what time [s], and its foot [m]."""
 _REST, _SURE = 0.5, 0.04
 """Time to come to rest on both feet, and before another step may follow [s]."""
+_ROUNDING = 1e-9
+"""Of the share of a rest that is over."""
 _LEFT = 0.01
 """How far outside of the support a capture point takes another step [m]."""
 
@@ -149,9 +151,7 @@ class PushRecovery:
     def begins(self, plan: PatternPoint, error: np.ndarray) -> bool:
         """Whether the walk cannot go on as planned.
 
-        Args:
-            plan: of now.
-            error: of the capture point, measured less planned (2,) [m].
+        The error is of the capture point, measured less planned (2,) [m].
         """
         limit = self._settings.catch_error
         # Feet that pivot slip, which the estimate does not see.
@@ -169,19 +169,13 @@ class PushRecovery:
         ahead, aside = error.tolist()
         low, high = self._boxes[side.other]
         growth = math.exp(self._pattern.omega * max(plan.next_change, self._period))
-        axes = ((c, s), (-s, c))
-        return any(
-            abs(
-                error_at_landing(
-                    along * ahead + across * aside,
-                    low[k] - (along * x + across * y),
-                    high[k] - (along * x + across * y),
-                    growth,
-                )
-            )
-            > limit
-            for k, (along, across) in enumerate(axes)
-        )
+        for k, (along, across) in enumerate(((c, s), (-s, c))):
+            zmp = along * x + across * y
+            here = along * ahead + across * aside
+            left = error_at_landing(here, low[k] - zmp, high[k] - zmp, growth)
+            if abs(left) > limit:
+                return True
+        return False
 
     def begin(
         self,
@@ -191,14 +185,9 @@ class PushRecovery:
         sensors: WalkSensors,
         commanded: np.ndarray,
     ) -> None:
-        """Take over.
+        """Take over now, at a time of the plan of a walk [s].
 
-        Args:
-            t: now [s].
-            plan: of now, of a walk.
-            seen: the body.
-            sensors: what was measured, joints included.
-            commanded: joint angles that were commanded last (njoints,) [rad].
+        Joints are measured; those commanded last are (njoints,) [rad].
         """
         feet, side = _footprints(plan), _in_the_air(plan)
         if side is None:
@@ -209,10 +198,7 @@ class PushRecovery:
     def update(
         self, t: float, seen: BodyEstimate, sensors: WalkSensors, commanded: np.ndarray
     ) -> np.ndarray | None:
-        """Joint angles for the servos one period later; None where the walk resumes.
-
-        Args: as of :meth:`begin`.
-        """
+        """Joint angles one period later; None: the walk resumes (see :meth:`begin`)."""
         if self._rest is not None:
             feet = self._rest.feet
             side = self._next_step(t, self._rest, seen)
@@ -345,7 +331,7 @@ class PushRecovery:
     def _resting(self, t: float, rest: _Rest) -> np.ndarray | None:
         """Joint angles on the way to rest; None once it is there."""
         share = (t + self._period - rest.began) / _REST
-        if share > 1.0 + 1e-9:
+        if share > 1.0 + _ROUNDING:
             self._rest = self.stands = None
             return None
         return rest.start + minimum_jerk(share)[0] * (rest.end - rest.start)
@@ -356,12 +342,8 @@ class PushRecovery:
         room = inside(self._soles.polygon(rest.feet, tuple(Side)))
         if room.depth(capture) > -_LEFT or t - rest.began <= _SURE:
             return None
-        return max(
-            Side,
-            key=lambda side: math.hypot(
-                *(capture - self._soles.place(rest.feet, side))
-            ),
-        )
+        feet = {side: self._soles.place(rest.feet, side) for side in Side}
+        return max(Side, key=lambda side: math.hypot(*(capture - feet[side])))
 
     def _capture_point(self, stance: Footprint, seen: BodyEstimate) -> np.ndarray:
         """Of a body that tips as one piece, in the axes of a foot (2,) [m]."""
@@ -382,12 +364,11 @@ def _in_the_air(plan: PatternPoint) -> Side | None:
 
 def _footprints(plan: PatternPoint) -> dict[Side, Footprint]:
     """Where the feet of a plan are, seen from above."""
-    pairs = ((Side.LEFT, plan.left), (Side.RIGHT, plan.right))
-    places = {side: (foot.pose.translation, foot.yaw) for side, foot in pairs}
-    return {
-        side: Footprint(float(place[0]), float(place[1]), yaw)
-        for side, (place, yaw) in places.items()
-    }
+    feet = {}
+    for side, foot in ((Side.LEFT, plan.left), (Side.RIGHT, plan.right)):
+        x, y, _ = foot.pose.translation.tolist()
+        feet[side] = Footprint(x, y, foot.yaw)
+    return feet
 
 
 def _upright_sideways(base: pin.SE3, stance: Footprint) -> pin.SE3:
@@ -399,12 +380,7 @@ def _upright_sideways(base: pin.SE3, stance: Footprint) -> pin.SE3:
     return pin.SE3(upright, foot + back @ (base.translation - foot))
 
 
-def _turned(frame: Footprint, vector: np.ndarray) -> np.ndarray:
-    """A vector in the axes of a footprint (2,)."""
-    c, s = math.cos(frame.yaw), math.sin(frame.yaw)
-    return np.array([[c, s], [-s, c]]) @ vector
-
-
 def _local(frame: Footprint, point: np.ndarray) -> np.ndarray:
     """A point in the axes of a footprint (2,) [m]."""
-    return _turned(frame, point - np.array(frame[:2]))
+    c, s = math.cos(frame.yaw), math.sin(frame.yaw)
+    return np.array([[c, s], [-s, c]]) @ (point - np.array(frame[:2]))

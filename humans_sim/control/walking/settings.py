@@ -13,21 +13,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking.derived import derived_settings
 from humans_sim.control.walking.sole_legs import (
-    SLIP as SLIP,
-)
-from humans_sim.control.walking.sole_legs import (
+    SLIP,
     TURNS,
+    SettingError,
     sole_sides,
-)
-from humans_sim.control.walking.sole_legs import (
-    SettingError as SettingError,
 )
 from humans_sim.core.resources import resource
 from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
@@ -71,7 +67,7 @@ _MAY_BE_ZERO = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WalkSettings:
     """How a biped walks.
 
@@ -89,12 +85,10 @@ class WalkSettings:
         double_support: share of it with both feet on the ground.
         shift_duration: to shift the weight before the first step and after the last
             one [s].
-        arm_swing: of an arm, over the angle of the leg of the other side; zero keeps
-            the arms still, which they are unless a file or the robot says otherwise.
+        arm_swing: of an arm, over the angle of the leg of the other side; zero: still.
         foot_lift: height of the swing foot half way [m].
         max_forward: longest step, from foot to foot [m].
-        max_level_step: the same onto another level of the ground, where that is
-            longer; zero unless a file says otherwise [m].
+        max_level_step: the same onto another level of the ground, where longer [m].
         max_backward: longest step backwards [m].
         max_sideways: how far a foot goes outwards beyond the stance [m].
         max_turn: largest turn of a foot in one step [rad].
@@ -102,10 +96,10 @@ class WalkSettings:
         pivot_pitch: in such a turn one foot goes so far onto its toes, the other onto
             its heel [rad].
         pivot_share: of such a turn, that the body makes where the soles slip; feet
-            pivot by so much more. All of it unless a file says otherwise.
+            pivot by so much more.
         least_pivot: smallest such turn that is made; less is saved up [rad].
         sideways_share: of a step sideways that the body makes: so much wider are steps
-            planned. All of it unless a file says otherwise.
+            planned.
         dead_zone: parts of a command below this share of the largest one are none.
         heading_tolerance: difference of the heading that is let be, with hips that turn
             [rad].
@@ -119,12 +113,12 @@ class WalkSettings:
         zmp_rate_weight: of the speed of the zero-moment point [s^2].
         capture_weight: of the condition that the centre of mass stays bounded.
         hip_gain: how far the body bends at its hips against a capture point off its
-            place, in heights of the centre of mass; never unless a file says otherwise.
+            place, in heights of the centre of mass.
         hip_error: distance of the capture point that is let be [m].
         hip_limit: largest such bend [rad].
         hip_time: in which it comes back [s].
         catch_error: of the capture point when a foot lands, beyond which a step catches
-            the body; zero, which it is unless a file says otherwise: never [m].
+            the body; zero: never [m].
         catch_reach: how far before or behind the other foot such a step lands [m].
         catch_width: how far beside it [m].
         catch_speed: of a foot on its way there [m/s].
@@ -136,7 +130,7 @@ class WalkSettings:
             its place [1/s].
         pressure_time: after which it has come back [s].
         relief_gain: how fast soles that stand give way to what the legs press against
-            the floor [1/s]; never unless a file says otherwise.
+            the floor [1/s].
         fall_tilt: tilt of the base beyond which the robot has fallen; that of
             ``config/robots`` where the file of the walk has none [rad].
     """
@@ -151,21 +145,21 @@ class WalkSettings:
     step_duration: float
     double_support: float
     shift_duration: float
-    arm_swing: float
+    arm_swing: float = 0.0
     foot_lift: float
     max_forward: float
-    max_level_step: float
+    max_level_step: float = 0.0
     max_backward: float
     max_sideways: float
     max_turn: float
     pivot_duration: float
     pivot_pitch: float
-    pivot_share: float
-    least_pivot: float
-    sideways_share: float
-    dead_zone: float
-    heading_tolerance: float
-    heading_gain: float
+    pivot_share: float = 1.0
+    least_pivot: float = math.radians(5.0)
+    sideways_share: float = 1.0
+    dead_zone: float = 0.02
+    heading_tolerance: float = math.radians(1.0)
+    heading_gain: float = 0.5
     zmp_margin: float
     zmp_forward: float
     zmp_inward: float
@@ -174,21 +168,21 @@ class WalkSettings:
     zmp_weight: float
     zmp_rate_weight: float
     capture_weight: float
-    hip_gain: float
-    hip_error: float
-    hip_limit: float
-    hip_time: float
-    catch_error: float
-    catch_reach: float
-    catch_width: float
-    catch_speed: float
+    hip_gain: float = 0.0
+    hip_error: float = 0.02
+    hip_limit: float = math.radians(30.0)
+    hip_time: float = 0.3
+    catch_error: float = 0.0
+    catch_reach: float = 0.09
+    catch_width: float = 0.15
+    catch_speed: float = 0.8
     lean_time: float
     ankle_gain: float
     ankle_damping: float
     ankle_limit: float
     pressure_gain: float
     pressure_time: float
-    relief_gain: float
+    relief_gain: float = 0.0
     fall_tilt: float
 
     def __post_init__(self) -> None:
@@ -330,35 +324,16 @@ def walk_file(source: Path) -> Path:
 
 def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     """Settings, with those that are not given from the model itself."""
-    defaults: dict[str, Any] = {
-        "fall_tilt": RobotSetup.of_model(model).fall_tilt,
-        "max_level_step": 0.0,
-        "pivot_share": 1.0,
-        "least_pivot": math.radians(5.0),
-        "sideways_share": 1.0,
-        "dead_zone": 0.02,
-        "heading_tolerance": math.radians(1.0),
-        "heading_gain": 0.5,
-        "relief_gain": 0.0,
-        "arm_swing": 0.0,
-        "hip_gain": 0.0,
-        "hip_error": 0.02,
-        "hip_limit": math.radians(30.0),
-        "hip_time": 0.3,
-        "catch_error": 0.0,
-        "catch_reach": 0.09,
-        "catch_width": 0.15,
-        "catch_speed": 0.8,
-    }
-    names = {field.name for field in fields(WalkSettings)}
-    if names - set(values) - set(defaults):
+    followed: dict[str, Any] = {"fall_tilt": RobotSetup.of_model(model).fall_tilt}
+    needed = {item.name for item in fields(WalkSettings) if item.default is MISSING}
+    if needed - set(values) - set(followed):
         if not {"left", "right"} <= set(values):
             sides = zip(("left", "right"), sole_sides(model), strict=True)
             values = {**dict(sides), **values}
         step = None if "mpc_period" in values else values.get("step_duration")
         derived = derived_settings(model, values["left"], values["right"], step)
-        defaults |= {name: item.value for name, item in derived.items()}
-    return {**defaults, **values}
+        followed |= {name: item.value for name, item in derived.items()}
+    return {**followed, **values}
 
 
 _WORDS = ("left", "right", "turns")

@@ -39,45 +39,29 @@ class SettingError(ParameterError):
     """
 
     def __init__(self, setting: str, reason: str) -> None:
-        """Compose the message as ``setting: reason``."""
         self.setting, self.reason = setting, reason
         super().__init__(f"{setting}: {reason}")
 
 
 def sole_sides(model: Model) -> tuple[str, str]:
-    """Frames of the left and the right sole, by where they are.
-
-    Raises:
-        ParameterError: the model has not two soles.
-    """
+    """Frames of the left and the right sole, by where they are, of just two."""
     if len(model.soles) != 2:
         raise ParameterError(
             f"{model.name} has {len(model.soles)} soles, a walk needs two: "
             "'humans-sim init-robot' finds them in a URDF"
         )
     q = model.neutral()
-    first, second = (sole.name for sole in model.soles)
-    if (
-        model.frame_pose(q, first).translation[1]
-        < model.frame_pose(q, second).translation[1]
-    ):
-        first, second = second, first
-    return first, second
+    left, right = sorted(
+        (sole.name for sole in model.soles),
+        key=lambda name: -model.frame_pose(q, name).translation[1],
+    )
+    return left, right
 
 
 def sole_legs(model: Model, left: str, right: str) -> tuple[Leg, Leg]:
-    """The legs that carry two soles.
-
-    Raises:
-        ParameterError: the model has no such soles or legs.
-    """
-    joints = [
-        int(
-            model.pin.frames[
-                model.pin.getFrameId(sole_named(model, name).name)
-            ].parentJoint
-        )
-        for name in (left, right)
-    ]
+    """The legs that carry two soles; ParameterError: it has no such soles or legs."""
+    tree, soles = model.pin, [sole_named(model, name) for name in (left, right)]
+    frames = [tree.frames[tree.getFrameId(sole.name)] for sole in soles]
+    joints = [int(frame.parentJoint) for frame in frames]
     first, second = leg_chains(model, *joints)
     return read_leg(model, first), read_leg(model, second)

@@ -36,7 +36,8 @@ from humans_sim.control.walking.listed_footsteps import (
     TreadPlanner,
     Treads,
 )
-from humans_sim.control.walking.settings import SLIP, WalkSettings
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import SLIP
 from humans_sim.core.convex_polygon import HalfPlanes, inside
 from humans_sim.core.errors import ParameterError
 
@@ -45,12 +46,9 @@ _MOST_TRIM = 0.5
 
 
 class StepTurn(NamedTuple):
-    """How a step is made so that the heading is held.
+    """How a step is made so that the heading is held: the velocity of its plan.
 
-    Attributes:
-        velocity: with which it is planned.
-        asked: how far the command turns the body during it [rad].
-        made: how far the step turns it by plan [rad].
+    How far the command turns the body during it, and the step by plan [rad].
     """
 
     velocity: Velocity
@@ -60,10 +58,6 @@ class StepTurn(NamedTuple):
 
 class Heading:
     """Counts turns of one walk.
-
-    Args:
-        settings: of the walk.
-        planner: that limits velocities.
 
     Attributes:
         asked: how far the body should have turned since the walk began [rad].
@@ -86,23 +80,14 @@ class Heading:
         self._made += made
 
     def missing(self, pending: float) -> float:
-        """The missing angle when a planned turn is over [rad].
-
-        Args:
-            pending: turn that is under way and not yet counted [rad].
-        """
+        """The missing angle when a turn not yet counted is over [rad]."""
         turned = self._made
         if self.measured is not None:
             turned = self.measured - self._start
         return self.asked - turned - pending
 
     def step(self, velocity: Velocity, missing: float) -> StepTurn:
-        """Plan a step.
-
-        Args:
-            velocity: that is commanded, within reach.
-            missing: what lacks of the heading when it begins [rad].
-        """
+        """A step of a velocity in reach, where some of the heading is missing [rad]."""
         if self._settings.turns == SLIP:
             return self._pivoted(velocity, missing)
         period = self._planner.period(velocity)
@@ -147,14 +132,9 @@ class WalkPhase(IntEnum):
 
 
 class Footstep(NamedTuple):
-    """A step of the plan.
+    """A step of the plan: which foot lands where, when it leaves and lands [s].
 
-    Attributes:
-        side: the foot that steps.
-        place: where it lands.
-        leaves: when it leaves the ground [s].
-        lands: when it is down [s].
-        turn: how far the body turns on both feet after it [rad].
+    The body turns on both feet after it [rad].
     """
 
     side: Side
@@ -247,12 +227,11 @@ class SupportPhase:
 
 
 class Timeline:
-    """The plan of a walk.
+    """The plan of a walk: the present phase, then those to come.
 
     Attributes:
-        phases: the present one, then those to come.
         velocity: what is followed, within the reach of the legs.
-        steps: steps begun since the walk began.
+        steps: begun since the walk began.
         heading: how far it should turn, and has.
     """
 
@@ -264,15 +243,7 @@ class Timeline:
         t_start: float,
         treads: Treads | None = None,
     ) -> None:
-        """A biped that stands, from knot 0 on, which is at t_start [s].
-
-        Args:
-            settings: of the walk.
-            soles: of the biped.
-            feet: where they stand.
-            t_start: time of knot 0 [s].
-            treads: levels of uneven ground.
-        """
+        """A biped that stands, from knot 0 on, which is at t_start [s]."""
         self._settings, self._soles, self._start = settings, soles, t_start
         self._treads = treads
         self._planner = self._by_velocity()
@@ -281,8 +252,7 @@ class Timeline:
         self._to_begin: int | None = 0
         self._next, self._stale = Side.LEFT, False
         self._in_place, self._resumes = 0, False
-        middle = soles.middle(feet)
-        self.phases = [SupportPhase(0, None, feet, soles, middle[None], np.zeros(1))]
+        self.phases = [self._standing(feet)]
 
     def follow(self, velocity: Velocity) -> None:
         """Walk with a velocity until the next command; stop where none is left."""
@@ -374,19 +344,18 @@ class Timeline:
     def stand(self, feet: Feet, t_start: float, lifted: Side) -> None:
         """Stand on feet that are elsewhere, then go on, at first in place.
 
-        Args:
-            feet: where they stand.
-            t_start: time of knot 0: the grid begins anew [s].
-            lifted: the foot that steps next.
+        The grid of knots begins anew [s]; the next step is of the foot to be lifted.
         """
         self._start, self._next, self._in_place = t_start, lifted, _IN_PLACE
         if self._to_begin == 0:
             self._to_begin = 1
-        middle = self._soles.middle(feet)
-        self.phases = [
-            SupportPhase(0, None, feet, self._soles, middle[None], np.zeros(1))
-        ]
+        self.phases = [self._standing(feet)]
         self._stale = self._resumes = True
+
+    def _standing(self, feet: Feet) -> SupportPhase:
+        """Both feet on the ground for good, from knot 0 on."""
+        zmp = self._soles.middle(feet)[None]
+        return SupportPhase(0, None, feet, self._soles, zmp, np.zeros(1))
 
     @property
     def side_by_side(self) -> bool:
@@ -475,22 +444,20 @@ class Timeline:
         velocity = turn.velocity
         target = self._planner.next(feet[side.other], side, velocity)
         last = first + self._settings.swing_knots
-        place = self._soles.place(feet, side.other)
-        times = (self._time(first), self._time(last))
+        start, period = self._start, self._settings.mpc_period
+        times = (start + first * period, start + last * period)
         step = Footstep(side, target, *times, self._planner.pivot(velocity))
-        knots = np.array([first])
-        # With pivots the body turns after the step, else in it.
-        made = 0.0 if step.turn else turn.made
         return SupportPhase(
             first,
             last,
             feet,
             self._soles,
-            place[None],
-            knots,
+            self._soles.place(feet, side.other)[None],
+            np.array([first]),
             step,
             asked=turn.asked,
-            made=made,
+            # With pivots the body turns after the step, else in it.
+            made=0.0 if step.turn else turn.made,
         )
 
     def _pending(self, knot: int) -> float:
@@ -540,6 +507,3 @@ class Timeline:
             turn_knots=between,
             made=settings.pivot_share * turn,
         )
-
-    def _time(self, knot: int) -> float:
-        return self._start + knot * self._settings.mpc_period

@@ -31,13 +31,10 @@ _LATE = 1e-9
 
 
 class ScheduledCommand(NamedTuple):
-    """A command to a walker, and when it is given.
+    """A command to a walker, and when it is given [s].
 
-    Attributes:
-        time: when [s].
-        velocity: to walk with; None stops.
-        steps: how many, the closing one included; None: until the next command.
-        footsteps: that are made instead, where there are some.
+    No velocity stops it. It makes steps, the closing one included, or walks until the
+    next command; footsteps are made instead, where there are some.
     """
 
     time: float
@@ -49,12 +46,17 @@ class ScheduledCommand(NamedTuple):
 class ServoWalk(Controller):
     """Gives what a robot measures to a walker, and the walker's angles to the servos.
 
-    It is called every period of the walker. Time stepping is its method
-    unless a simulation is given another: on both feet the legs are a closed chain that
-    slips by micrometres all the time, and events would be countless.
+    It is called every period of the walker, and reset at the first call. Time stepping
+    is its method unless a simulation is given another: on both feet the legs are a
+    closed chain that slips by micrometres all the time, and events would be countless.
+
+    Args:
+        walker: that leads.
+        schedule: commands to the walker, in the order of time.
+        lag: of servos that follow positions alone: they are commanded so far ahead
+            along the planned speeds [s].
 
     Attributes:
-        walker: the walker.
         commands: what it commanded at every call of the last run.
     """
 
@@ -64,14 +66,6 @@ class ServoWalk(Controller):
         schedule: Sequence[ScheduledCommand] = (),
         lag: float = 0.0,
     ) -> None:
-        """Prepare.
-
-        Args:
-            walker: the walker; it is reset at the first call.
-            schedule: commands to the walker, in the order of time.
-            lag: of servos that follow positions alone: they are commanded so far ahead
-                along the planned speeds [s].
-        """
         times = [command.time for command in schedule]
         if times != sorted(times):
             raise ParameterError("the scheduled commands must be in the order of time")
@@ -219,13 +213,9 @@ class Walk(Controller):
         return {**robot, "method": TIME_STEPPING, "integrator": ROSENBROCK}
 
     def start(self, model: Model | None = None) -> np.ndarray:
-        """The configuration in which the walk starts: standing, knees bent.
+        """The configuration in which a biped starts: standing, knees bent.
 
-        Args:
-            model: the biped; by default that of the simulation.
-
-        Raises:
-            ParameterError: no model is known, or there are no settings for it.
+        By default that of the simulation; ParameterError: there is none yet.
         """
         if model is not None:
             return self._walker(model).start()

@@ -68,9 +68,17 @@ PERIOD = 0.02
 class Walker:
     """Leads a biped with position servos; the same calls give the same walk.
 
+    Args:
+        model: a biped; it stands at first, knees bent.
+        settings: how it walks; by default those that come with the package.
+        period: time between two ticks [s]; commands are for the next one.
+        t_start: time of the first tick [s].
+        place: where it stands then: the middle between its feet.
+        heights: of uneven ground, on whose levels the feet are put.
+        gravity: of the place to walk in [m/s^2]; the model's unless given.
+
     Attributes:
         pattern: the walking pattern; velocity and steps are commanded to it.
-        period: time between two ticks [s]; commands are for the next one.
         capture_error: measured capture point less the planned one, in the world of the
             plan (2,) [m]; zero until joints, attitude and soles are measured.
     """
@@ -86,17 +94,6 @@ class Walker:
         heights: Heights | None = None,
         gravity: float | None = None,
     ) -> None:
-        """The biped stands, knees bent.
-
-        Args:
-            model: a biped.
-            settings: how it walks; by default those that come with the package.
-            period: time between two ticks [s].
-            t_start: time of the first tick [s].
-            place: where it stands then: the middle between its feet.
-            heights: of uneven ground, on whose levels the feet are put.
-            gravity: of the place to walk in [m/s^2]; the model's unless given.
-        """
         if not (math.isfinite(period) and period > 0):
             raise ParameterError(f"period must be above 0 s, not {period}")
         self.pattern = WalkPattern(model, settings, t_start, place, heights, gravity)
@@ -108,12 +105,9 @@ class Walker:
         self._recovery = PushRecovery(self.pattern, period)
         corners = SolePair.of_model(model, self.settings).corners
         self._middles = {side: places.mean(axis=0) for side, places in corners.items()}
+        walk = self.settings
         self._relief = StanceRelief(
-            self.settings.relief_gain,
-            self.settings.com_height,
-            self._weight,
-            period,
-            self.settings.shift_duration,
+            walk.relief_gain, walk.com_height, self._weight, period, walk.shift_duration
         )
         self.reset(t_start, place)
 
@@ -261,32 +255,25 @@ class Walker:
         turning = planned @ (sensors.angular_velocity - plan.v[3:6])
         # Feet that slip below a turning body measure pressure that no balance corrects.
         pressure = np.full(2, math.nan) if plan.pivots else (zmp - plan.zmp)[:2]
-        bend = np.asarray(pin.exp3(self._bend))
-        correction = self._balance.update(away[:2], turning[:2], pressure)
-        return self.pattern.corrected(
-            correction._replace(
-                attitude=bend @ correction.attitude,
-                apart=self._relieved(plan, sensors),
-            )
-        )
-
-    def _relieved(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
-        """How far soles that stand give way to the strain between them (4,)."""
         left = self._load(Side.LEFT, sensors.left)
         right = self._load(Side.RIGHT, sensors.right)
         if plan.phase is WalkPhase.STANDING and left is not None and right is not None:
             self._relief.stand(left, right)
         else:
             self._relief.step()
-        return np.concatenate([self._relief.shift, self._relief.turn])
+        correction = self._balance.update(away[:2], turning[:2], pressure)
+        return self.pattern.corrected(
+            correction._replace(
+                attitude=np.asarray(pin.exp3(self._bend)) @ correction.attitude,
+                apart=np.concatenate([self._relief.shift, self._relief.turn]),
+            )
+        )
 
     def _load(self, side: Side, wrench: SoleWrench) -> SoleLoad | None:
         """The load of a sole; None where it is not loaded."""
-        load = float(wrench.force[2])
-        if load < LOADED * self._weight:
+        if float(wrench.force[2]) < LOADED * self._weight:
             return None
-        pressure = np.array([-wrench.moment[1], wrench.moment[0]]) / load
-        return SoleLoad(wrench.force[:2], pressure - self._middles[side])
+        return SoleLoad(wrench.force[:2], wrench.pressure - self._middles[side])
 
     def _measured_zmp(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Centre of the pressure of both soles where the plan has put them."""
@@ -295,7 +282,7 @@ class Walker:
             load = float(wrench.force[2])
             if load < LOADED * self._weight:
                 continue
-            local = np.array([-wrench.moment[1], wrench.moment[0], 0.0]) / load
+            local = np.array([*wrench.pressure, 0.0])
             total += load
             moments += load * (foot.pose.rotation @ local + foot.pose.translation)
         place = moments / total if total > 0 else np.full(3, math.nan)

@@ -42,12 +42,9 @@ from humans_sim.models.legs import PITCH, axis_kind, chain
 
 
 class FootMotion(NamedTuple):
-    """A foot at one time.
+    """A foot at one time: its sole frame in the world, and its velocity there (6,).
 
-    Attributes:
-        pose: of the sole frame in the world.
-        velocity: linear, then angular, in the world's axes (6,).
-        yaw: heading, not wrapped [rad].
+    The velocity is linear, then angular; the yaw is not wrapped [rad].
     """
 
     pose: pin.SE3
@@ -77,10 +74,7 @@ def find_shoulders(
 ) -> Shoulders | None:
     """The first pitch joint of each arm; None where there are not just two of them.
 
-    Args:
-        model: the robot.
-        legs: places of the legs' joints.
-        length: of a leg [m].
+    Legs are given by the places of their joints, and their length [m].
     """
     data = model.data()
     pin.computeJointJacobians(model.pin, data, model.neutral())
@@ -108,11 +102,8 @@ def find_shoulders(
 class ArmSwing:
     """Angles of the shoulders that belong to the places of the feet.
 
-    Args:
-        model: the robot.
-        shoulders: its joints.
-        rest: their angles while it stands (2,) [rad].
-        gain: swing for a distance of the feet along the heading [rad/m].
+    The shoulders are at ``rest`` while it stands (2,) [rad], and swing by a gain with
+    the distance of the feet along the heading [rad/m].
 
     Attributes:
         columns: velocities of the shoulders (2,).
@@ -134,9 +125,8 @@ class ArmSwing:
     ) -> None:
         """Turn the shoulders of a configuration."""
         ahead = float((right.translation - left.translation) @ attitude[:, 0])
-        q[self._places] = np.clip(
-            self._rest + self._slope * ahead, self._low, self._high
-        )
+        angles = self._rest + self._slope * ahead
+        q[self._places] = np.clip(angles, self._low, self._high)
 
     def rates(self, q: np.ndarray, left: FootMotion, right: FootMotion) -> np.ndarray:
         """Speeds of the shoulders (2,) [rad/s]."""
@@ -150,6 +140,9 @@ class ArmSwing:
 _CLOSE, _GOOD = 1e-10, 1e-6
 """Error at which the search ends, and the largest that an answer may have [m, rad]."""
 _DAMPING = 1e-10
+"""Of least squares, where a leg is (almost) straight."""
+_LEAST_RANGE = 0.25
+"""Of a joint's range, that is left out at each end at most."""
 _LEG_JOINTS = {HIP_YAW: 6, SLIP: 5}
 """That put a sole as a walk wants it; one less where the ankle does not roll."""
 _UPRIGHT = np.array([np.eye(3), np.eye(3)])
@@ -163,13 +156,22 @@ class ReachError(ControlError):
     """
 
     def __init__(self, message: str, joints: tuple[str, ...]) -> None:
-        """Keep the joints beside the message."""
         super().__init__(message)
         self.joints = joints
 
 
 class WalkKinematics:
-    """From feet and centre of mass to joints, by damped Newton steps within limits."""
+    """From feet and centre of mass to joints, by damped Newton steps within limits.
+
+    Args:
+        model: the biped.
+        settings: its soles, and how it turns.
+        room: that joints leave to the ends of their ranges [rad].
+        arms: that swing with the feet, if any.
+
+    Raises:
+        SettingError: the legs cannot move as the settings say.
+    """
 
     def __init__(
         self,
@@ -178,25 +180,15 @@ class WalkKinematics:
         room: float = 0.0,
         arms: ArmSwing | None = None,
     ) -> None:
-        """Find the legs: the joints between the base and each sole.
-
-        Args:
-            model: the biped.
-            settings: its soles, and how it turns.
-            room: that joints leave to the ends of their ranges [rad].
-            arms: that swing with the feet, if any.
-
-        Raises:
-            SettingError: the legs cannot move as the settings say.
-        """
         self.model = model
         soles = (settings.left, settings.right)
         self._task = Stacked(
             [CentreOfMass(model), *(FramePose(model, sole) for sole in soles)]
         )
         self._frames = [model.pin.getFrameId(sole) for sole in soles]
-        legs = [list(leg.joints) for leg in sole_legs(model, *soles)]
-        self._rolls = all(leg.rolls_ankle for leg in sole_legs(model, *soles))
+        found = sole_legs(model, *soles)
+        legs = [list(leg.joints) for leg in found]
+        self._rolls = all(leg.rolls_ankle for leg in found)
         needed = _LEG_JOINTS[settings.turns] - (not self._rolls)
         for sole, leg in zip(soles, legs, strict=True):
             if len(leg) < needed:
@@ -207,7 +199,7 @@ class WalkKinematics:
                 )
         self.legs = np.array(sorted(legs[0] + legs[1]))
         low, high = model.lower_limits[self.legs], model.upper_limits[self.legs]
-        room = np.minimum(room, 0.25 * (high - low))
+        room = np.minimum(room, _LEAST_RANGE * (high - low))
         self._low, self._high = low + room, high - room
         self._columns = np.r_[0:3, 6 + self.legs]
         left_out = [8, 14] if settings.turns == SLIP else []
@@ -250,13 +242,8 @@ class WalkKinematics:
     ) -> np.ndarray:
         """The configuration near a guess; joints of legs stay within their limits.
 
-        Args:
-            guess: where the search begins; its joints outside the legs are kept, but
-                for arms that swing.
-            com: centre of mass in the world (3,) [m].
-            left: pose of the left sole in the world.
-            right: pose of the right sole.
-            attitude: rotation of the base (3, 3).
+        Joints outside the legs are kept, but for arms that swing. The centre of mass
+        (3,) [m], the soles' poses and the base's rotation (3, 3) are in the world.
 
         Raises:
             ControlError: the legs do not reach that far.
@@ -344,12 +331,7 @@ class WalkKinematics:
     ) -> np.ndarray:
         """The velocity (nv,) that belongs to a configuration of :meth:`solve`.
 
-        Args:
-            q: the configuration.
-            com_velocity: (3,) [m/s].
-            left: motion of the left foot.
-            right: motion of the right foot.
-            spin: angular velocity of the base in its own axes (3,) [rad/s].
+        The spin is the angular velocity of the base in its own axes (3,) [rad/s].
         """
         given = spin
         if self._arms is not None:
@@ -376,7 +358,7 @@ class WalkKinematics:
         return v
 
     def _damped(self, jacobian: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Least squares, damped where a leg is (almost) straight."""
+        """Damped least squares."""
         rows = jacobian[self._places]
         return np.linalg.solve(rows.T @ rows + self._damping, rows.T @ rates)
 

@@ -32,6 +32,8 @@ from humans_sim.results.records import Signal
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
 """Weights of the tasks; assumed: balance first, then the foot, the trunk, the rest."""
+_COM_STIFFNESS, _FOOT_STIFFNESS = 60.0, 300.0
+"""Of the tasks [1/s^2]: a foot comes to its place within a step, the body slower."""
 
 
 class WholeBodyWalk(Controller):
@@ -41,17 +43,10 @@ class WholeBodyWalk(Controller):
     the foot in the air and the posture are weighted tasks. Where they have no answer,
     the last one holds, damped, and is counted.
 
-    Args:
-        body: whole-body control of the model in its scene.
-        pattern: the walk; the controller ticks it.
-        velocity: forwards, to the left [m/s], turning [rad/s].
-        start: when the walk begins [s].
-        stop: when it is commanded to stop [s].
-        period: time between two calls [s].
-        footsteps: that are made instead of a walk with the velocity, if any.
+    It walks with a velocity, forwards, to the left [m/s], turning [rad/s], or makes
+    footsteps, from its start to its stop [s]; it is called once a period [s].
 
     Attributes:
-        period: time between two calls [s].
         point: of the pattern, at the last call.
         guarded: whole-body control, which counts its failures.
     """
@@ -66,7 +61,6 @@ class WholeBodyWalk(Controller):
         period: float = 0.005,
         footsteps: Sequence[ListedStep] = (),
     ) -> None:
-        """Prepare the tasks."""
         model = pattern.model
         if body.system.model is not model:
             raise ParameterError("the body and the pattern must be of one model object")
@@ -77,23 +71,21 @@ class WholeBodyWalk(Controller):
         self._begun = self._ended = False
         self.point: PatternPoint = pattern.tick(0.0)
         walk = pattern.settings
-        soles = {
-            "l": sole_named(model, walk.left),
-            "r": sole_named(model, walk.right),
-        }
+        soles = {"l": walk.left, "r": walk.right}
         self._soles = {
-            side: body.contacts(support_tags(sole)) for side, sole in soles.items()
+            side: body.contacts(support_tags(sole_named(model, name)))
+            for side, name in soles.items()
         }
         self._tasks = [
-            WeightedTask(CentreOfMass(model), self._com, _COM, 60.0),
+            WeightedTask(CentreOfMass(model), self._com, _COM, _COM_STIFFNESS),
             WeightedTask(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
             WeightedTask(JointTask(model), self._joints, _POSTURE),
         ]
         self._feet = {
             side: WeightedTask(
-                FramePose(model, soles[side].name), self._foot(side), _FOOT, 300.0
+                FramePose(model, name), self._foot(side), _FOOT, _FOOT_STIFFNESS
             )
-            for side in ("l", "r")
+            for side, name in soles.items()
         }
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:

@@ -5,8 +5,6 @@ A point below the surface is pushed up by a unilateral visco-elastic contact,
 :math:`f = \max(0, k p + z \dot p)` with the depth p below the pins around it, weighted
 bilinearly; the pins take the same force downwards. Friction is Coulomb's with a viscous
 beginning. Pins move by the screen's own samples.
-
-Also the deformation of a ground in the course of a run.
 """
 
 from __future__ import annotations
@@ -41,7 +39,6 @@ class HistoryRecorder:
     """Keeps heights of a screen from time to time."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
         self.forget()
 
     def forget(self) -> None:
@@ -51,12 +48,7 @@ class HistoryRecorder:
         self._period = PERIOD
 
     def note(self, t: float, heights: np.ndarray) -> None:
-        """Keep the heights at a time where it is time for it.
-
-        Args:
-            t: [s].
-            heights: above rest (n, m) [m].
-        """
+        """Keep the heights above rest (n, m) [m], where it is time for it [s]."""
         if self._times and t < self._times[-1] + self._period - 1e-9:
             return
         self._times.append(float(t))
@@ -139,12 +131,7 @@ class DeformableGround:
         name: what messages and contacts call it; that of a preset unless given.
 
     Attributes:
-        screen: its pins.
-        origin: (3,) [m].
         contact: as given, times the firmness.
-        patch: the same [m].
-        thickness: the same [m].
-        name: the same.
         history: how it was deformed in the course of a run.
         worst_residual: of the contact problems under a biped [m/s].
 
@@ -165,7 +152,6 @@ class DeformableGround:
         thickness: float = 0.1,
         name: str | None = None,
     ) -> None:
-        """All pins at rest."""
         self.name = "soft_ground" if name is None else name
         if isinstance(law, str):
             if law not in PRESETS:
@@ -201,12 +187,7 @@ class DeformableGround:
         return self.screen.law.period
 
     def scene(self, friction: float = 0.7, *solids: Solid) -> Ground:
-        """A scene that bipeds stand in on this ground.
-
-        Args:
-            friction: Coulomb's coefficient.
-            solids: what else is there.
-        """
+        """A scene that bipeds stand in on this ground, with what else is there."""
         x, y, z = self.origin
         bottom = HalfSpace(point=(x, y, z - self.thickness), name=self.name)
         return Ground(friction=friction, solids=(bottom, *solids), surface=self)
@@ -241,20 +222,15 @@ class DeformableGround:
 
     def is_beside(self, points: np.ndarray) -> np.ndarray:
         """Whether what points press on is not on the screen (n,)."""
-        place = (np.asarray(points, float)[:, :2] - self.origin[:2]) / (
-            self.screen.spacing
-        )
-        room = self.patch / self.screen.spacing - 1.0
+        spacing = self.screen.spacing
+        place = (np.asarray(points, float)[:, :2] - self.origin[:2]) / spacing
+        room = self.patch / spacing - 1.0
         last = np.array(self.screen.shape) - 1
         beside: np.ndarray = ((place < room) | (place > last - room)).any(axis=1)
         return beside
 
     def check_on(self, points: np.ndarray) -> None:
-        """Refuse points beside the screen.
-
-        Raises:
-            SoftError: one is.
-        """
+        """Refuse points beside the screen."""
         outside = self.is_beside(points)
         if outside.any():
             x, y = points[int(np.argmax(outside)), :2]
@@ -264,19 +240,11 @@ class DeformableGround:
             )
 
     def patches(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pins that points press on, and their shares.
+        """Numbers of the pins that points press on, row by row, and shares (n, m).
 
-        A share falls off evenly to zero along x and along y; with a patch of the
-        spacing they are those of bilinear interpolation.
-
-        Args:
-            points: in the world (n, 2 or 3) [m].
-
-        Returns:
-            numbers of pins, row by row (n, m), and shares, which sum up to 1 (n, m).
-
-        Raises:
-            SoftError: a point is beside the screen.
+        A share falls off evenly to zero along x and along y, and they sum up to 1; with
+        a patch of the spacing they are those of bilinear interpolation. SoftError: a
+        point (n, 2 or 3) [m] is beside the screen.
         """
         self.check_on(points)
         place = (points[:, :2] - self.origin[:2]) / self.screen.spacing
@@ -301,24 +269,15 @@ class DeformableGround:
         return height
 
     def step(self, points: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-        """One sample under points.
-
-        Args:
-            points: in the world (n, 3) [m].
-            velocities: of the points (n, 3) [m/s].
-
-        Returns:
-            Forces on the points (n, 3) [N].
-        """
+        """One sample under moving points (n, 3) [m, m/s]; forces on them (n, 3) [N]."""
         points, velocities = np.asarray(points, float), np.asarray(velocities, float)
         pins, weights = self.patches(points)
         contact = self.contact
         surface = np.sum(weights * self.screen.deviations.ravel()[pins], axis=1)
         rising = np.sum(weights * self.screen.velocities.ravel()[pins], axis=1)
         depth = self.origin[2] + surface - points[:, 2]
-        push = contact.stiffness * depth + contact.viscosity * (
-            rising - velocities[:, 2]
-        )
+        nearing = rising - velocities[:, 2]
+        push = contact.stiffness * depth + contact.viscosity * nearing
         push = np.where(depth > 0.0, np.maximum(push, 0.0), 0.0)
         speed = np.linalg.norm(velocities[:, :2], axis=1)
         drag = contact.friction * push / np.maximum(speed, contact.slip)

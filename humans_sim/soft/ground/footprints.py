@@ -8,7 +8,8 @@ with the heights of its edge.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,15 +37,9 @@ OPERATORS = (
 def relief(
     heights: np.ndarray, operator: str, light: tuple[float, float] = (0.7, 0.7)
 ) -> np.ndarray:
-    """The number w of each pin [m].
+    """The number w of each pin by one of :data:`OPERATORS`, of heights (n, m) [m].
 
-    Args:
-        heights: (n, m) [m].
-        operator: of :data:`OPERATORS`.
-        light: weights of both directions, for the operator ``light``.
-
-    Raises:
-        SoftError: there is no such operator, or the field is none.
+    Both directions have weights for the operator ``light``.
     """
     field = np.asarray(heights, dtype=float)
     if field.ndim != 2 or min(field.shape) < 2:
@@ -61,11 +56,9 @@ def relief(
         i, j = np.indices(field.shape)
         even = np.abs(centre - p[:-2, :-2])
         return np.where((i + j) % 2 == 0, even, np.abs(left - up))
+    ahead, aside = (centre - up) + (centre - down), (centre - left)
     values = {
-        "laplacian": (
-            (centre - up) + (centre - down) + (centre - left) + (centre - right)
-        )
-        / 4,
+        "laplacian": (ahead + aside + (centre - right)) / 4,
         "vertical_gradient": np.abs(a),
         "horizontal_gradient": np.abs(b),
         "gradient": np.hypot(a, b),
@@ -77,12 +70,9 @@ def relief(
 
 @dataclass(frozen=True)
 class ColourLaw:
-    """Colours of numbers w: black at one, a colour at another, linear, clamped.
+    """Colours of numbers w [m]: black at one, a colour at another, linear, clamped.
 
-    Attributes:
-        black: w_noir [m].
-        full: w_col, where the colour is as given [m].
-        colour: red, green and blue there, 0 to 255.
+    The colour is red, green and blue, 0 to 255.
     """
 
     black: float
@@ -117,12 +107,8 @@ def picture(
 ) -> np.ndarray:
     """A picture of a height field (rows, columns, 3), bytes.
 
-    Args:
-        heights: (n, m) [m].
-        law: of its colours.
-        operator: of :data:`OPERATORS`.
-        light: for the operator ``light``.
-        pixels: 1, 2 or 3 for each pin along a side; between pins colours are linear.
+    Of heights (n, m) [m] by one of :data:`OPERATORS`; 1, 2 or 3 pixels for each pin
+    along a side, colours linear between pins.
     """
     if pixels not in (1, 2, 3):
         raise SoftError(f"{pixels} pixels a pin: 1, 2 or 3 are known")
@@ -140,12 +126,9 @@ _SAND = (205, 170, 110)
 
 @dataclass(frozen=True)
 class Footprints:
-    """A field of heights.
+    """Heights above the ground at rest, along x and y (n, m) [m].
 
-    Attributes:
-        heights: above the ground at rest, along x and y (n, m) [m].
-        spacing: of the pins [m].
-        origin: place of the first pin in the world (3,) [m].
+    Spacing of the pins, and place of the first one in the world (3,) [m].
     """
 
     heights: np.ndarray
@@ -161,12 +144,8 @@ class Footprints:
     ) -> np.ndarray:
         """Seen from above in slanting light, x to the right (rows, columns, 3).
 
-        It is the chroma operator ``light``, with the steepest slope in half the colour.
-
-        Args:
-            colour: of the ground where it is level, red, green and blue, 0 to 255.
-            steepest: difference of neighbours in half the colour [m]; its own unless
-                given.
+        It is the chroma operator ``light``. Level ground has a colour, 0 to 255; half
+        of it where neighbours differ most, or by as much as is given [m].
         """
         rise = self.steepest() if steepest is None else steepest
         law = ColourLaw(-4.0 * max(rise, 1e-6), 0.0, colour)
@@ -177,14 +156,7 @@ class Footprints:
 
 @dataclass(frozen=True)
 class GroundHistory:
-    """A field of heights in the course of a run.
-
-    Attributes:
-        times: of its pictures (k,) [s].
-        heights: above the ground at rest, to 10 um (k, n, m) [m].
-        spacing: of the pins [m].
-        origin: place of the first pin in the world (3,) [m].
-    """
+    """Footprints in the course of a run, to 10 um (k, n, m) [m], at times (k,) [s]."""
 
     times: np.ndarray
     heights: np.ndarray
@@ -204,38 +176,37 @@ class GroundHistory:
 
 
 def footprints_of(run: Run) -> Footprints:
-    """The footprints of a run in its ground.
-
-    Raises:
-        SoftError: its ground is rigid, or the record is damaged.
-    """
+    """The footprints of a run in its ground; SoftError: it has none."""
     surface = _surface(run)
-    try:
+    with _damaged():
         heights = unpacked_heights(str(surface["heights"]), _shape(surface))
-        origin = np.array(surface["origin"], dtype=float).reshape(3)
-        return Footprints(heights, float(surface["spacing"]), origin)
-    except MALFORMED_CONTENT as error:
-        raise SoftError(f"the run's record of its ground is damaged: {error}") from None
+        return Footprints(heights, *_place(surface))
 
 
 def ground_history(run: Run) -> GroundHistory:
-    """How the ground of a run was deformed in its course.
-
-    Raises:
-        SoftError: its ground is rigid, its course was not kept, or the record is
-            damaged.
-    """
+    """How the ground of a run was deformed in time; SoftError: it was not kept."""
     surface = _surface(run)
     if not surface.get("history"):
         raise SoftError("the run has no record of its ground's course")
-    try:
+    with _damaged():
         times = np.array(surface["history"]["times"], dtype=float).reshape(-1)
         text, shape = str(surface["history"]["heights"]), _shape(surface)
         heights = unpacked_series(text, (len(times), *shape))
-        origin = np.array(surface["origin"], dtype=float).reshape(3)
-        return GroundHistory(times, heights, float(surface["spacing"]), origin)
+        return GroundHistory(times, heights, *_place(surface))
+
+
+@contextmanager
+def _damaged() -> Iterator[None]:
+    try:
+        yield
     except MALFORMED_CONTENT as error:
         raise SoftError(f"the run's record of its ground is damaged: {error}") from None
+
+
+def _place(surface: dict[str, Any]) -> tuple[float, np.ndarray]:
+    """Spacing of the pins [m], and where the first one is (3,) [m]."""
+    origin = np.array(surface["origin"], dtype=float).reshape(3)
+    return float(surface["spacing"]), origin
 
 
 def _surface(run: Run) -> dict[str, Any]:

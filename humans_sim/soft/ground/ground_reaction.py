@@ -77,15 +77,10 @@ functions of the system."""
 
 
 class GroundBody(NamedTuple):
-    """A body over a ground.
+    """Points of a body over a ground, and the damping of its joints (nv,) [N m s].
 
-    Attributes:
-        link: that each point belongs to (n,).
-        local: places of the points in their links (n, 3) [m].
-        radius: of the balls round them (n,) [m].
-        support: velocities that move each point (n, nv).
-        damping: of the joints (nv,) [N m s].
-        friction: of each point (n,).
+    Of each the link (n,), the place there (n, 3) [m], the radius of a ball round it
+    (n,) [m], the velocities that move it (n, nv), and its friction (n,).
     """
 
     link: np.ndarray
@@ -97,14 +92,10 @@ class GroundBody(NamedTuple):
 
 
 class SampleGround(NamedTuple):
-    """A ground under a body.
+    """A ground under a body, as plain tuples: fields of a PinGrid, height at rest [m].
 
-    Attributes:
-        grid: fields of a :class:`~humans_sim.soft.ground.press_kernels.PinGrid`.
-        height: of pins at rest [m].
-        near: height over the highest pin from which on a point may touch [m].
-        accepted: residual of a contact problem [m/s].
-        stencil: of the pins, as a plain tuple.
+    Height over the highest pin from which on a point may touch [m], residual of a
+    contact problem that is accepted [m/s], stencil of the pins.
     """
 
     grid: tuple[float, ...]
@@ -227,9 +218,7 @@ _CONE = 1.0 - 1e-6
 class GroundReaction:
     """The forces of a ground on a biped, from sample to sample.
 
-    Args:
-        ground: its pins are put to rest.
-        system: the biped in the ground's scene.
+    Its pins are put to rest.
 
     Attributes:
         held: generalised force until the next sample (nv,) [N m, N].
@@ -238,22 +227,22 @@ class GroundReaction:
     """
 
     def __init__(self, ground: DeformableGround, system: ModelSystem) -> None:
-        """No force yet."""
         self._ground, self._system = ground, system
         solids, points = system.ground.solids, system.points
         own = next(k for k, solid in enumerate(solids) if solid.name == ground.name)
         self._rows = np.arange(len(system.contact_points)) * len(solids) + own
         friction = system.contacts.friction[self._rows]
+        screen, contact = ground.screen, ground.contact
         self._grid = tuple(
             PinGrid(
-                float(ground.origin[0]),
-                float(ground.origin[1]),
-                ground.screen.spacing,
-                ground.patch / ground.screen.spacing,
-                ground.period,
-                ground.screen.law.mass,
-                ground.contact.stiffness,
-                ground.contact.viscosity,
+                x=float(ground.origin[0]),
+                y=float(ground.origin[1]),
+                spacing=screen.spacing,
+                patch=ground.patch / screen.spacing,
+                period=ground.period,
+                mass=screen.law.mass,
+                stiffness=contact.stiffness,
+                viscosity=contact.viscosity,
             )
         )
         moving, _, _, joints = system.contact_arrays
@@ -268,14 +257,9 @@ class GroundReaction:
                 friction=friction,
             )
         )
+        height, stencil = float(ground.origin[2]), tuple(screen.stencil)
         self._numbers = tuple(
-            SampleGround(
-                self._grid,
-                float(ground.origin[2]),
-                _NEAR,
-                ACCEPTED,
-                tuple(ground.screen.stencil),
-            )
+            SampleGround(self._grid, height, _NEAR, ACCEPTED, stencil)
         )
         self._tree = None if system.tree is None else tuple(system.tree)
         self._friction = friction
@@ -295,13 +279,7 @@ class GroundReaction:
     def update(
         self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray
     ) -> None:
-        """Make a sample.
-
-        Args:
-            t: its time [s].
-            q: configuration then.
-            v: velocity then.
-            applied: all that acts but this (nv,) [N m, N].
+        """Make a sample at a time [s] of a state, all that acts but this applied (nv,).
 
         Raises:
             SoftError: a point is beside the ground.
@@ -399,11 +377,9 @@ class GroundReaction:
         )
 
     def _energy(self, deep: np.ndarray, share: float) -> float:
-        """Energy in pins and contacts [J].
+        """Energy in pins and contacts, all points below the ground by ``deep`` [J].
 
-        Args:
-            deep: all points below the ground (n,) [m].
-            share: of a sample that has passed since the last one.
+        The share is of a sample that has passed since the last one.
         """
         pressed = np.maximum(deep, 0.0)
         screen, stiffness = self._ground.screen, self._ground.contact.stiffness

@@ -45,11 +45,8 @@ STEPS = {1: kernels.step_1, 2: kernels.step_2, 3: kernels.step_3}
 class Markers:
     """Points that press on a screen of two dimensions.
 
-    Attributes:
-        positions: x, y and height, from the first pin (p, 3) [m].
-        reach: distance at which a marker touches a pin [m].
-        stiffness: [N/m].
-        viscosity: [N s/m].
+    Positions are x, y and height, from the first pin (p, 3); a marker touches a pin
+    within its reach [m, N/m, N s/m].
     """
 
     positions: np.ndarray
@@ -69,10 +66,6 @@ class PinScreen:
         rest: height at rest [m].
 
     Attributes:
-        shape: numbers of pins.
-        law: as given.
-        spacing: [m].
-        rest: [m].
         time: of the heights [s].
 
     Raises:
@@ -88,7 +81,6 @@ class PinScreen:
         spacing: float = 0.01,
         rest: float = 0.0,
     ) -> None:
-        """All pins at rest."""
         if len(shape) not in STEPS or min(shape) < 2:
             raise SoftError(f"a screen of {shape} pins: 1 to 3 sides of 2 or more")
         PINS.check("pin screen", *shape, error=SoftError)
@@ -134,10 +126,7 @@ class PinScreen:
 
     def step(self, force: np.ndarray | None = None) -> None:
         """One sample under forces on the pins [N]."""
-        if force is None:
-            self._force[...] = 0.0
-        else:
-            self._force[...] = force
+        self._force[...] = 0.0 if force is None else force
         self._advance()
 
     def _advance(self) -> None:
@@ -170,30 +159,13 @@ class PinScreen:
         now, before, earlier = self._buffers
         return now, before, earlier
 
-    def highest(self) -> float:
-        """The highest pin now, above rest, at least 0 [m]."""
-        return max(0.0, float(self._buffers[0].max()))
-
-    def middle(self, ago: int = 0) -> np.ndarray:
-        """Heights above rest half a sample ago: means of two samples [m].
-
-        Args:
-            ago: 1 for one sample earlier.
-        """
-        now, before = (b[self._inner] for b in self._buffers[ago : ago + 2])
-        mean: np.ndarray = 0.5 * (now + before)
-        return mean
-
     def run(self, steps: int, force: np.ndarray | None = None) -> None:
         """Many samples under constant forces on the pins [N]."""
         if len(self.shape) != 2:
             for _ in range(steps):
                 self.step(force)
             return
-        if force is None:
-            self._force[...] = 0.0
-        else:
-            self._force[...] = force
+        self._force[...] = 0.0 if force is None else force
         buffers = tuple(self._buffers)
         newest = kernels.run_2(buffers, self._force, self._stencil, steps)
         order = (newest, (newest + 1) % 3, (newest + 2) % 3)
@@ -201,13 +173,9 @@ class PinScreen:
         self.time += steps * self.law.period
 
     def imprint(self, markers: Markers) -> np.ndarray:
-        """One sample under markers.
+        """One sample under markers; what the pins do to them (p, 3) [N].
 
-        Args:
-            markers: as many at each sample as at the one before, or they begin anew.
-
-        Returns:
-            What the pins do to the markers (p, 3) [N].
+        They begin anew where there are not as many as at the sample before.
         """
         if len(self.shape) != 2:
             raise SoftError("markers press on screens of two dimensions")
@@ -230,13 +198,11 @@ class PinScreen:
         return reaction
 
     def energy(self, ago: int = 0) -> float:
-        """Kinetic and elastic energy: of velocities half a sample ago [J].
+        """Kinetic and elastic energy now, or one sample ``ago`` [J].
 
-        It is the quantity that samples without viscosity keep:
-        half of m v² and of the product of deviations now and one sample ago with K.
-
-        Args:
-            ago: 1 for the energy one sample before.
+        It is the quantity that samples without viscosity keep: half of m v², of
+        velocities half a sample before, and half of the product of deviations now and
+        one sample before with K.
         """
         now, before = self._buffers[ago : ago + 2]
         law = self.law
@@ -250,10 +216,8 @@ class PinScreen:
         for buffer in (now, before):
             BORDERS[len(self.shape)](buffer, self._stencil.edges)
         for axis in range(len(self.shape)):
-            others = tuple(
-                slice(None) if a == axis else slice(1, -1)
-                for a in range(len(self.shape))
-            )
+            count = range(len(self.shape))
+            others = tuple(slice(None) if a == axis else slice(1, -1) for a in count)
             a, b = np.diff(now[others], axis=axis), np.diff(before[others], axis=axis)
             if self.edges == "periodic":
                 keep = [slice(None)] * len(self.shape)
@@ -266,10 +230,8 @@ class PinScreen:
 def _stencil(law: ScreenLaw, dimensions: int, edges: int) -> kernels.Stencil:
     """Coefficients of one sample."""
     k_s, z_s = law.mode(0.0)
-    k, z = (
-        law.stiffness * law.period**2 / law.mass,
-        law.viscosity * law.period / law.mass,
-    )
+    k = law.stiffness * law.period**2 / law.mass
+    z = law.viscosity * law.period / law.mass
     neighbours = 2 * dimensions
     return kernels.Stencil(
         2.0 - z_s - k_s - neighbours * (k + z),
@@ -285,12 +247,7 @@ def _stencil(law: ScreenLaw, dimensions: int, edges: int) -> kernels.Stencil:
 class PistonLaw:
     """Stiffness of a screen that keeps its volume [N/m]; 0 leaves a link out.
 
-    Attributes:
-        piston: k_p.
-        pin_ground: k_vs.
-        pin_pin: k_vv.
-        side_ground: k_hs.
-        side_side: k_hv.
+    In the order of the fields: k_p, k_vs, k_vv, k_hs, k_hv.
     """
 
     piston: float
@@ -303,12 +260,8 @@ class PistonLaw:
 class ConservingScreen:
     """A row or rectangle of columns.
 
-    Args:
-        shape: numbers of columns.
-        law: stiffness of its links.
-        mass: of pins and horizontal masses [kg].
-        viscosity: of all of them against the ground [N s/m].
-        period: of a sample [s].
+    All pins and horizontal masses have a mass [kg] and a viscosity against the ground
+    [N s/m]; a period is that of a sample [s].
 
     Raises:
         SoftError: a stiffness is negative, or a motion meets none.
@@ -323,7 +276,6 @@ class ConservingScreen:
         viscosity: float = 0.0,
         period: float = 1e-4,
     ) -> None:
-        """All columns at rest."""
         if len(shape) not in (1, 2) or min(shape) < 2:
             raise SoftError(f"a screen of {shape} columns: 1 or 2 sides of 2 or more")
         if min(law.__dict__.values()) < 0.0 or not law.piston > 0.0:

@@ -40,15 +40,9 @@ from humans_sim.dynamics.time_stepping.impulses import (
 class PinGrid(NamedTuple):
     """A screen under a body, and the contact between them.
 
-    Attributes:
-        x: of the first pin [m].
-        y: the same.
-        spacing: of pins [m].
-        patch: half the width of what a point presses on, in spacings.
-        period: of a sample [s].
-        mass: of a pin [kg].
-        stiffness: of a contact [N/m].
-        viscosity: of a contact [N s/m].
+    The place of the first pin [m], the spacing of pins [m], half the width of what a
+    point presses on, in spacings, the period of a sample [s], the mass of a pin [kg];
+    stiffness [N/m] and viscosity [N s/m] of a contact.
     """
 
     x: float
@@ -63,13 +57,9 @@ class PinGrid(NamedTuple):
 
 @kernel
 def shares(place, width, first, share):
-    """Pins along one axis that a point presses on: the first, and the share of each.
+    """Set the first pin along one axis that a point presses on, and the share of each.
 
-    Args:
-        place: of the point, in spacings from the first pin.
-        width: half that of the patch, in spacings.
-        first: is set to the number of the first pin (1,).
-        share: is set (m,).
+    The place of the point and half the width of its patch are in spacings.
     """
     first[0] = int(np.ceil(place - width - 1e-9))
     total = 0.0
@@ -101,13 +91,7 @@ def patches(grid, places):
 
 @kernel
 def first_beside(grid, shape, places):
-    """The first point that does not lie on the screen with its patch; -1 for none.
-
-    Args:
-        grid: fields of a :class:`PinGrid`, as a plain tuple.
-        shape: numbers of pins.
-        places: of the points (k, 3) [m].
-    """
+    """The first of points (k, 3) [m] beside the screen with its patch; -1 for none."""
     room = grid[3] - 1.0
     for c in range(places.shape[0]):
         a = (places[c, 0] - grid[0]) / grid[2]
@@ -135,15 +119,10 @@ def overlap(first, share, c, d):
 
 @kernel
 def feel(pins, period, first, share, depth):
-    """Depths of points below the pins half a sample ago, and how fast those rise.
+    """Add depths of points (k,) below the pins half a sample ago [m].
 
-    Args:
-        pins: deviations at the end of a sample, at its beginning, and a sample before,
-            with borders (n + 2, m + 2) [m].
-        period: of a sample [s].
-        first: of :func:`patches`.
-        share: the same.
-        depth: below pins at rest (k,) [m]; is changed.
+    Pins are deviations at the end of a sample, at its beginning, and a sample before,
+    with borders (n + 2, m + 2) [m]; first and share are of :func:`patches`.
 
     Returns:
         mean rates of the pins under each point in the sample (k,) [m/s].
@@ -165,13 +144,9 @@ def feel(pins, period, first, share, depth):
 
 @kernel
 def load_pins(after, first, share, shifts):
-    """Move the pins under points down.
+    """Move the pins (with borders) under points down by shifts (k,) [m].
 
-    Args:
-        after: deviations of the pins, with borders [m]; changed.
-        first: pins before the points (k, 2, 1).
-        share: of the pins around each point, along both axes (k, 2, n).
-        shifts: how far down (k,) [m].
+    First and share are of :func:`patches`.
 
     Returns:
         the first and the last row of pins that moved; the first is larger if none did.
@@ -193,18 +168,10 @@ def load_pins(after, first, share, shifts):
 
 @kernel
 def depths(pins, grid, shape, places, heights, share_of_sample):
-    """Of points below the ground between two samples (k,) [m].
+    """Of points (k, 3) below the ground between two samples (k,) [m].
 
-    Points beside the screen are below pins at rest.
-
-    Args:
-        pins: deviations after the sample, at its beginning, and a sample before, with
-            borders [m].
-        grid: fields of a :class:`PinGrid`, as a plain tuple.
-        shape: numbers of pins.
-        places: of the points (k, 3) [m].
-        heights: over pins at rest (k,) [m].
-        share_of_sample: that has passed, 0 to 1.
+    Points beside the screen are below pins at rest, over which they have heights (k,)
+    [m]. Pins are as of :func:`feel`; a share of the sample has passed.
     """
     after, now, before = pins
     deep = -heights
@@ -319,16 +286,10 @@ def momentum(mass, v, force, period):
 
 @kernel
 def _by_velocity(law, equations, at, accepted):
-    """Newton's method on the velocity at the end.
+    """Newton's method on the velocity at the end: impulses (k, 3), residual [m/s].
 
-    Args:
-        law: as for :func:`_missing`.
-        equations: the same.
-        at: velocity (nv,) and normal impulses (k,) to start from; changed.
-        accepted: residual [m/s].
-
-    Returns:
-        impulses (k, 3); residual [m/s].
+    From a velocity (nv,) and normal impulses (k,), which are changed; law and equations
+    are those of :func:`_missing`.
     """
     mass, load, _, rows = equations
     v, normal = at
@@ -388,7 +349,7 @@ def _missing(law, equations, v, normal, results):
     Returns:
         energy of what is missing [J]; largest speed of it [m/s].
     """
-    matrix, moved, friction, shear = law
+    matrix, _, friction, _ = law
     mass, load, factored, rows = equations
     speeds, impulses, lacking = results
     count, nv = rows.shape[0], v.shape[0]
@@ -401,14 +362,10 @@ def _missing(law, equations, v, normal, results):
     energy, worst = 0.0, 0.0
     for c in range(count):
         impulses[c, 0] = max(normal[c], 0.0)
-        t0 = -(moved[c, 1] + speeds[c, 1]) / shear
-        t1 = -(moved[c, 2] + speeds[c, 2]) / shear
+        slack, t0, t1 = _sticking(law, c, speeds, normal)
         length, bound = np.hypot(t0, t1), friction[c] * impulses[c, 0]
         scale = bound / length if length > bound else 1.0
         impulses[c, 1], impulses[c, 2] = scale * t0, scale * t1
-        slack = moved[c, 0] + speeds[c, 0]
-        for d in range(count):
-            slack += matrix[c, d] * max(normal[d], 0.0)
         error = min(slack, matrix[c, c] * impulses[c, 0])
         energy += error * error / matrix[c, c]
         worst = max(worst, abs(error))
@@ -429,21 +386,24 @@ def _missing(law, equations, v, normal, results):
 
 
 @kernel
-def _states(law, speeds, normal, acts, tangent):
-    """Which contacts stick, slide or do not act, and tangents they would stick by.
+def _sticking(law, c, speeds, normal):
+    """Slack of a contact with all normal impulses, and tangents it would stick by."""
+    matrix, moved, _, shear = law
+    slack = moved[c, 0] + speeds[c, 0]
+    for d in range(normal.shape[0]):
+        slack += matrix[c, d] * max(normal[d], 0.0)
+    first = -(moved[c, 1] + speeds[c, 1]) / shear
+    return slack, first, -(moved[c, 2] + speeds[c, 2]) / shear
 
-    Returns:
-        whether others act than before.
-    """
-    matrix, moved, friction, shear = law
+
+@kernel
+def _states(law, speeds, normal, acts, tangent):
+    """Which contacts stick, slide or do not act; whether others act than before."""
+    matrix, _, friction, _ = law
     count = normal.shape[0]
     changed = False
     for c in range(count):
-        slack = moved[c, 0] + speeds[c, 0]
-        for d in range(count):
-            slack += matrix[c, d] * max(normal[d], 0.0)
-        t0 = -(moved[c, 1] + speeds[c, 1]) / shear
-        t1 = -(moved[c, 2] + speeds[c, 2]) / shear
+        slack, t0, t1 = _sticking(law, c, speeds, normal)
         tangent[c, 0], tangent[c, 1] = t0, t1
         state = OPEN
         if max(normal[c], 0.0) - slack / matrix[c, c] > 0.0:

@@ -15,6 +15,7 @@ they are free, in waves where they are periodic.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,15 +44,10 @@ PROTOTYPES = {
 
 @dataclass(frozen=True)
 class ScreenLaw:
-    """The material of a screen's pins.
+    """The material of a screen's pins: mass [kg] of one, and period of a sample [s].
 
-    Attributes:
-        mass: of a pin [kg].
-        period: of a sample [s].
-        ground_stiffness: k_s, to the ground [N/m].
-        ground_viscosity: z_s [N s/m].
-        stiffness: k_v, to each neighbour [N/m].
-        viscosity: z_v [N s/m].
+    Stiffness [N/m] and viscosity [N s/m] are k_s, z_s to the ground, k_v, z_v to each
+    neighbour.
     """
 
     mass: float = 0.01
@@ -92,21 +88,15 @@ class ScreenLaw:
 
     def times(self, factor: float) -> ScreenLaw:
         """Heavier, stiffer and more viscous pins with the same modes."""
-        return replace(
-            self,
-            **{k: factor * x for k, x in self.__dict__.items() if k != "period"},
-        )
+        larger = {k: factor * x for k, x in self.__dict__.items() if k != "period"}
+        return replace(self, **larger)
 
     def is_stable(self, dimensions: int) -> bool:
         """Whether the whole modal segment is in the triangle."""
         return all(is_in_triangle(*end) for end in self.segment(dimensions))
 
     def check(self, dimensions: int, where: str = "pin screen") -> None:
-        """Refuse a law whose segment leaves the triangle.
-
-        Raises:
-            UnstableStepError: which end of the segment, which bound.
-        """
+        """Refuse a law whose segment leaves the triangle: UnstableStepError."""
         names = ("lowest", "highest")
         for name, end in zip(names, self.segment(dimensions), strict=True):
             if not is_in_triangle(*end):
@@ -126,13 +116,10 @@ def design(
     mass: float = 0.01,
     period: float = 1e-3,
 ) -> ScreenLaw:
-    """The law whose modal segment has given ends.
+    """The law whose modal segment has given ends, for 1 to 3 dimensions.
 
-    Args:
-        prototype: of :data:`PROTOTYPES`, or the ends (K, Z) of the segment.
-        dimensions: of the screen, 1 to 3.
-        mass: of a pin [kg].
-        period: of a sample [s].
+    Of a prototype (:data:`PROTOTYPES`), or of ends (K, Z) of the segment; the mass is
+    that of a pin [kg], the period that of a sample [s].
 
     Raises:
         SoftError: there is no such prototype.
@@ -162,40 +149,34 @@ def design(
 
 def fixed_eigenvalues(shape: tuple[int, ...]) -> np.ndarray:
     """Eigenvalues of the neighbours' matrix with fixed edges, (8.13) to (8.15)."""
-    total = np.zeros(shape)
-    for axis, count in enumerate(shape):
-        angles = np.pi * np.arange(1, count + 1) / (count + 1)
-        sides = [1] * len(shape)
-        sides[axis] = count
-        total = total + (2.0 - 2.0 * np.cos(angles)).reshape(sides)
+    return _eigenvalues(
+        [np.pi * np.arange(1, count + 1) / (count + 1) for count in shape]
+    )
+
+
+def _eigenvalues(angles: Sequence[np.ndarray]) -> np.ndarray:
+    """Sums of 2 - 2 cos of the angles of all axes."""
+    total = np.zeros([len(each) for each in angles])
+    for axis, each in enumerate(angles):
+        sides = [1] * len(angles)
+        sides[axis] = len(each)
+        total = total + (2.0 - 2.0 * np.cos(each)).reshape(sides)
     return total
 
 
 def static_shape(law: ScreenLaw, force: np.ndarray, edges: str = "fixed") -> np.ndarray:
-    """Deviations under forces on all pins, exact [m].
+    """Deviations under forces on all pins of 1 to 3 dimensions [N], exact [m].
 
-    Args:
-        law: of the screen.
-        force: (n,), (n, m) or (n, m, l) [N].
-        edges: "fixed", "free" or "periodic".
-
-    Raises:
-        SoftError: a mode has no stiffness, so that there is no rest.
+    Edges are "fixed", "free" or "periodic". SoftError: a mode has no stiffness, so that
+    there is no rest.
     """
     force = np.asarray(force, dtype=float)
     if edges == "fixed":
         values = law.ground_stiffness + law.stiffness * fixed_eigenvalues(force.shape)
         _check(values)
-        return np.asarray(
-            scipy.fft.idstn(scipy.fft.dstn(force, type=1) / values, type=1)
-        )
-    total = np.zeros(force.shape)
+        return np.asarray(scipy.fft.idstn(scipy.fft.dstn(force, 1) / values, 1))
     turn = {"free": 1.0, "periodic": 2.0}[edges]
-    for axis, count in enumerate(force.shape):
-        sides = [1] * force.ndim
-        sides[axis] = count
-        angles = turn * np.pi * np.arange(count) / count
-        total = total + (2.0 - 2.0 * np.cos(angles)).reshape(sides)
+    total = _eigenvalues([turn * np.pi * np.arange(n) / n for n in force.shape])
     values = law.ground_stiffness + law.stiffness * total
     _check(values)
     if edges == "free":
@@ -222,9 +203,7 @@ def decay(law: ScreenLaw) -> float:
 def line_kernel(law: ScreenLaw, offsets: np.ndarray) -> np.ndarray:
     """Deviations around a force of 1 N on a row of pins without end, (7.23) [m/N].
 
-    Args:
-        law: its stiffness to neighbours may be negative, above -k_s / 4.
-        offsets: numbers of pins.
+    Offsets are numbers of pins; k_v may be negative, above -k_s / 4.
     """
     k_s, k_v = law.ground_stiffness, law.stiffness
     square = 4 * k_s * k_v + k_s**2
@@ -245,11 +224,8 @@ def membrane_kernel(
     :math:`e^{-\sqrt{\alpha} r} / 4 \pi k_v r` in one, two, three dimensions. The
     printed (7.59) has a 3 where :math:`4 \pi` belongs.
 
-    Args:
-        k_s: stiffness to the ground [N/m to N/m⁴ with the dimensions].
-        k_v: within the screen.
-        r: distances [m].
-        dimensions: 1, 2 or 3.
+    k_s is the stiffness to the ground [N/m to N/m⁴ with the dimensions], k_v within the
+    screen, r are distances [m].
     """
     scaled = np.sqrt(k_s / k_v) * np.asarray(r, dtype=float)
     if dimensions == 1:

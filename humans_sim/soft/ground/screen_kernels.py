@@ -15,13 +15,8 @@ FIXED, FREE, PERIODIC = 0, 1, 2
 class Stencil(NamedTuple):
     """Coefficients of one sample.
 
-    Attributes:
-        now: of the pin itself.
-        before: of the pin one sample ago.
-        near: of the sum of the neighbours.
-        near_before: of that sum one sample ago.
-        gain: T² / m [m/N].
-        edges: FIXED, FREE or PERIODIC.
+    Of the pin itself, now and one sample before; of the sum of its neighbours, ``near``
+    now and before; of the force, ``gain`` T² / m [m/N]. Edges are one of the three.
     """
 
     now: float
@@ -123,13 +118,9 @@ def step_2(u, v, w, force, stencil):
 def step_rows(u, v, w, stencil, moved):
     """The next sample of a rectangle with fixed edges, of the rows that moved alone.
 
-    Args:
-        u: deviations now, with a border (n + 2, m + 2) [m].
-        v: one sample ago, with a border [m].
-        w: is filled with the next, with a border [m].
-        stencil: its coefficients, as a plain tuple.
-        moved: first and last row, borders counted, outside which all three are zero;
-            grows by one row at each end where pins are linked (2,).
+    Arguments as for :func:`step_1`. ``moved``: first and last row, borders counted,
+    outside which all three are zero; grows by one row at each end where pins are linked
+    (2,).
 
     Returns:
         the highest pin after the sample, at least 0 [m].
@@ -165,11 +156,8 @@ def step_rows(u, v, w, stencil, moved):
 def energy_2(u, v, law, edges):
     """Kinetic and elastic energy of a rectangle of pins [J].
 
-    Args:
-        u: deviations now, with a border (n + 2, m + 2) [m].
-        v: one sample ago, with a border [m].
-        law: mass / period², stiffness to the ground and to neighbours [N/m].
-        edges: FIXED, FREE or PERIODIC.
+    Deviations now and one sample ago, with borders [m]; the law is mass / period²,
+    stiffness to the ground and to neighbours [N/m].
     """
     fill_border_2(u, edges)
     fill_border_2(v, edges)
@@ -220,14 +208,10 @@ def run_2(buffers, force, stencil, steps):
 
 
 class MarkerTable(NamedTuple):
-    """Markers over a rectangle of pins.
+    """Markers over a rectangle of pins: x, y, height now and one sample ago (p, 3) [m].
 
-    Attributes:
-        now: positions x, y, height (p, 3) [m].
-        before: one sample ago (p, 3) [m].
-        law: reach [m], stiffness [N/m], viscosity / period [N/m] of each (p, 3).
-        spacing: of the pins [m].
-        rest: height of pins at rest [m].
+    Law: reach [m], stiffness [N/m], viscosity / period [N/m] of each (p, 3); spacing of
+    the pins, and their height at rest [m].
     """
 
     now: np.ndarray
@@ -239,14 +223,9 @@ class MarkerTable(NamedTuple):
 
 @kernel
 def imprint(markers, u, v, force, reaction):
-    """Add the forces of markers on pins, and what pins do to markers.
+    """Add the forces of markers on pins (n, m) [N], and set those on markers (p, 3).
 
-    Args:
-        markers: their table.
-        u: deviations now, with a border (n + 2, m + 2) [m].
-        v: one sample ago, with a border [m].
-        force: along the pins, is added to (n, m) [N].
-        reaction: on the markers, is set (p, 3) [N].
+    Deviations u now and v one sample ago have a border (n + 2, m + 2) [m].
     """
     delta = markers.spacing
     rows, columns = force.shape

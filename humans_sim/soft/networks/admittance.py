@@ -22,7 +22,6 @@ from typing import Literal
 
 import numpy as np
 
-from humans_sim.models import Model
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks.simulation import NetworkSimulation
 from humans_sim.soft.networks.stability import matrices
@@ -56,21 +55,10 @@ def of_network(
     omega: np.ndarray | float,
     direction: np.ndarray,
 ) -> np.ndarray:
-    """Admittance of a network at a mass, along a direction.
+    """Admittance of a network at a mass, along a direction (3,) [N s/m].
 
-    It is linearised where it is: links count in their states of now.
-
-    Args:
-        simulation: the network.
-        mass: at which it is felt.
-        omega: angular frequencies [rad/s].
-        direction: of force and velocity (3,).
-
-    Returns:
-        One for each frequency [N s/m].
-
-    Raises:
-        SoftError: the mass cannot move.
+    One for each angular frequency [rad/s]. It is linearised where it is: links count in
+    their states of now. SoftError: the mass cannot move.
     """
     index = simulation.network.point(mass).index
     free = np.flatnonzero(np.array(simulation.network.masses) > 0.0)
@@ -87,21 +75,19 @@ def of_network(
     return np.array(values)
 
 
-def of_body(
-    model: Model,
-    q: np.ndarray,
+def of_inertia(
+    inertia: np.ndarray,
     jacobian: np.ndarray,
     omega: np.ndarray | float,
     damping: np.ndarray | None = None,
     stiffness: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Admittance of an articulated body at a point.
+    r"""Admittance at a point of an articulated body with a mass matrix (nv, nv).
 
     :math:`Y = [J (j \omega M + D + K / j \omega)^{-1} J^T]^{-1}`
 
     Args:
-        model: gives the mass matrix.
-        q: configuration.
+        inertia: the mass matrix M.
         jacobian: of the point's velocity: one to three rows (r, nv).
         omega: angular frequencies [rad/s].
         damping: of the coordinates (nv,) [N m s/rad]; none where None.
@@ -110,18 +96,6 @@ def of_body(
     Returns:
         Matrices (frequencies, r, r) [N s/m].
     """
-    inertia = model.inertia(q)
-    return of_inertia(inertia, jacobian, omega, damping, stiffness)
-
-
-def of_inertia(
-    inertia: np.ndarray,
-    jacobian: np.ndarray,
-    omega: np.ndarray | float,
-    damping: np.ndarray | None = None,
-    stiffness: np.ndarray | None = None,
-) -> np.ndarray:
-    """The same of any mass matrix (nv, nv)."""
     jacobian = np.atleast_2d(jacobian)
     size = len(inertia)
     d = np.diag(np.zeros(size) if damping is None else damping)
@@ -181,18 +155,15 @@ def classify(
     sources: tuple[np.ndarray | float, np.ndarray | float] = (1.0, 0.0),
     tolerance: float = 0.02,
 ) -> Influence:
-    """Look at a coupling over a band of frequencies.
+    """Look at a coupling over a band of frequencies (n,) [rad/s].
 
     Args:
         first: Y_A at the frequencies (n,) [N s/m].
         second: Y_B (n,) [N s/m].
-        omega: the frequencies (n,) [rad/s].
+        omega: the frequencies.
         sources: F_eqA and F_eqB, forces that the models have of their own; a passive
             model has 0.
         tolerance: ratio of energies that counts as nothing.
-
-    Raises:
-        SoftError: frequencies that are none.
     """
     omega = np.asarray(omega, dtype=float)
     if not (omega > 0.0).all() or len(omega) != len(first) or len(omega) != len(second):
@@ -225,15 +196,11 @@ def cut_error(
 ) -> np.ndarray:
     """Error of a mass driven by a force if what it touches is cut off from it.
 
-    Args:
-        marker: its mass M [kg].
-        link: stiffness [N/m] and viscosity [N s/m] of the interaction.
-        cell: mass [kg], stiffness and viscosity of what it touches.
-        omega: frequencies [rad/s].
+    A marker of some mass [kg] touches, through a link of stiffness [N/m] and viscosity
+    [N s/m], a cell of mass [kg], stiffness and viscosity; at frequencies [rad/s].
     """
-    load = in_a_row(
-        of_link(*link, omega), of_mass(cell[0], omega) + of_link(*cell[1:], omega)
-    )
+    cell_load = of_mass(cell[0], omega) + of_link(*cell[1:], omega)
+    load = in_a_row(of_link(*link, omega), cell_load)
     return np.abs(load) / np.abs(of_mass(marker, omega))
 
 
@@ -260,18 +227,12 @@ class CoatWindow:
 def coat_window(
     mass: float, link: tuple[float, float], coat: tuple[float, float]
 ) -> CoatWindow:
-    """The window of a coat.
+    """The window of a coat of mass m [kg] and stiffness k to the ground [N/m].
 
-    Args:
-        mass: M that wears it [kg].
-        link: K [N/m] and Z [N s/m] between them.
-        coat: its mass m [kg] and its stiffness k to the ground [N/m].
+    It is linked by K [N/m] and Z [N s/m] to the mass M that wears it [kg].
     """
     stiffness, viscosity = link
-    if viscosity > 0.0:
-        high = viscosity / coat[0]
-    else:
-        high = math.sqrt(stiffness / coat[0])
+    high = viscosity / coat[0] if viscosity > 0.0 else math.sqrt(stiffness / coat[0])
     low = math.sqrt(coat[1] / mass)
     duration = math.pi / low if low > 0.0 else math.inf
     return CoatWindow((low, high), duration, high / math.pi)
@@ -291,13 +252,8 @@ def transmission_losses(
 ) -> tuple[float, float]:
     """Energy that a spring keeps, beside what enters and what leaves it.
 
-    A velocity is imposed on one end, a mass is at the other: ``m ω² / |k - m ω²|`` and
-    m ω² / k, from (4.29) to (4.32).
-
-    Args:
-        stiffness: of the spring [N/m].
-        mass: [kg].
-        omega: highest frequency [rad/s].
+    A velocity is imposed on one end, a mass [kg] is at the other: ``m ω² / |k - m ω²|``
+    and m ω² / k, from (4.29) to (4.32), up to a frequency [rad/s].
     """
     inertia = mass * omega**2
     gap = abs(stiffness - inertia)
@@ -309,13 +265,8 @@ def may_be_rigid(
 ) -> Reduction:
     """Whether a spring may be a rigid link, (4.33): k at least 100 m ω² for 1 %.
 
-    The figure is one of energy; trajectories need about 150 m ω² for 1 %.
-
-    Args:
-        stiffness: of the spring [N/m].
-        mass: that it moves [kg].
-        omega: highest frequency [rad/s].
-        tolerance: of energy lost.
+    The spring moves a mass [kg] up to a frequency [rad/s]. The tolerance is one of
+    energy lost; trajectories need about 150 m ω² for 1 %.
     """
     _check(stiffness=stiffness, mass=mass, omega=omega)
     error = max(transmission_losses(stiffness, mass, omega))
@@ -331,13 +282,8 @@ def may_be_geometric(
     """Whether a mass may be the weighted mean of the points that it is linked to.
 
     Its motion has the factor 1 / (1 + j m ω / Y) beside the mean (4.47), with Y the sum
-    of its links' admittances.
-
-    Args:
-        mass: [kg].
-        links: stiffness [N/m] and viscosity [N s/m] of each.
-        omega: highest frequency [rad/s].
-        tolerance: of the motion.
+    of its links' admittances, of stiffness [N/m] and viscosity [N s/m] each, up to a
+    frequency [rad/s].
     """
     _check(mass=mass, omega=omega)
     total = sum(of_link(k, z, omega) for k, z in links)

@@ -15,7 +15,7 @@ in the thesis and not given: the first two are elastic up to a limit and then sl
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from humans_sim.soft.errors import SoftError
@@ -28,11 +28,7 @@ VARIABLES: tuple[Variable, ...] = ("distance", "force", "rate")
 class Transition:
     """A state is left for another where a variable of the link passes a threshold.
 
-    Attributes:
-        target: index of the state that is entered.
-        variable: of the link: distance [m], force [N] or rate of the distance [m/s].
-        above: whether the variable is to be above the threshold, or below it.
-        threshold: in the unit of the variable.
+    It is above or below the threshold: distance [m], force [N] or rate [m/s].
     """
 
     target: int
@@ -88,11 +84,7 @@ class LinkLaw(Protocol):
 
 
 def check_automaton(automaton: Automaton) -> None:
-    """Refuse automata with no states, targets that are none, or no numbers.
-
-    Raises:
-        SoftError: which state, and what is wrong with it.
-    """
+    """Refuse automata with no states, targets that are none, or no numbers."""
     count = len(automaton.states)
     if not count:
         raise SoftError("a link has no states")
@@ -116,10 +108,11 @@ def check_automaton(automaton: Automaton) -> None:
                 raise SoftError(f"{where}: '{transition.variable}' is no variable")
 
 
-def _positive(owner: object, **values: float) -> None:
-    for name, value in values.items():
+def _positive(law: object, *names: str) -> None:
+    for name in names:
+        value = getattr(law, name)
         if not (math.isfinite(value) and value >= 0.0):
-            kind = type(owner).__name__
+            kind = type(law).__name__
             raise SoftError(f"{kind}: {name} is {value:g}, must be 0 or more")
 
 
@@ -129,20 +122,14 @@ def _two_zones(
     """States on both sides of a distance."""
     away = Transition(1, "distance", True, reach)
     near = Transition(0, "distance", False, reach)
-    return (
-        LinkState(**{**inside.__dict__, "transitions": (away,)}),
-        LinkState(**{**outside.__dict__, "transitions": (near,)}),
-    )
+    return replace(inside, transitions=(away,)), replace(outside, transitions=(near,))
 
 
 @dataclass(frozen=True)
 class ViscoSpring:
-    """Spring and damper side by side, (1.10) and (1.11).
+    """Spring [N/m] and damper [N s/m] side by side, of a rest length [m], (1.10).
 
-    Attributes:
-        stiffness: [N/m].
-        viscosity: [N s/m].
-        rest: length without force [m].
+    The force is that of (1.11).
     """
 
     stiffness: float = 0.0
@@ -151,8 +138,7 @@ class ViscoSpring:
 
     def automaton(self) -> Automaton:
         """One state."""
-        _positive(self, stiffness=self.stiffness, viscosity=self.viscosity)
-        _positive(self, rest=self.rest)
+        _positive(self, "stiffness", "viscosity", "rest")
         return Automaton((LinkState(self.stiffness, self.viscosity, self.rest),))
 
 
@@ -160,11 +146,8 @@ class ViscoSpring:
 class Stop:
     """Elastic, viscous or visco-elastic stop, (1.13), (1.15): acts below a distance.
 
-    Attributes:
-        reach: distance below which it acts [m].
-        stiffness: [N/m].
-        viscosity: [N s/m]; a viscous stop pulls where masses part fast.
-        unilateral: never pulls; the thesis' law has no such clamp.
+    With a reach [m], a stiffness [N/m] and a viscosity [N s/m]: it pulls where masses
+    part fast, unless unilateral; the thesis' law has no such clamp.
     """
 
     reach: float
@@ -174,8 +157,7 @@ class Stop:
 
     def automaton(self) -> Automaton:
         """In touch, and apart."""
-        _positive(self, reach=self.reach, stiffness=self.stiffness)
-        _positive(self, viscosity=self.viscosity)
+        _positive(self, "reach", "stiffness", "viscosity")
         sign = 1 if self.unilateral else 0
         inside = LinkState(self.stiffness, self.viscosity, self.reach, sign=sign)
         return Automaton(_two_zones(inside, LinkState(), self.reach))
@@ -183,13 +165,9 @@ class Stop:
 
 @dataclass(frozen=True)
 class HollowStop:
-    """Hollow stop, (1.14): a slack cable or ligament, taut above a distance.
+    """Hollow stop, (1.14): a slack cable or ligament, taut above a distance [m].
 
-    Attributes:
-        reach: distance above which it pulls [m].
-        stiffness: [N/m].
-        viscosity: [N s/m].
-        unilateral: never pushes; matters with a viscosity alone.
+    With a stiffness [N/m] and a viscosity [N s/m]; unilateral: it never pushes.
     """
 
     reach: float
@@ -199,8 +177,7 @@ class HollowStop:
 
     def automaton(self) -> Automaton:
         """Slack, and taut."""
-        _positive(self, reach=self.reach, stiffness=self.stiffness)
-        _positive(self, viscosity=self.viscosity)
+        _positive(self, "reach", "stiffness", "viscosity")
         sign = -1 if self.unilateral else 0
         taut = LinkState(self.stiffness, self.viscosity, self.reach, sign=sign)
         return Automaton(_two_zones(LinkState(), taut, self.reach))
@@ -235,29 +212,19 @@ class Cohesion:
 
     def automaton(self) -> Automaton:
         """Near, between, beyond."""
-        _positive(self, inner=self.inner, attraction=self.attraction)
-        _positive(self, viscosity=self.viscosity)
+        _positive(self, "inner", "attraction", "viscosity")
         if not (self.outer > self.inner and self.repulsion > 0):
             raise SoftError("Cohesion: needs inner < outer and a repulsion above 0")
         width, depth = self.outer - self.inner, self.inner - self.equilibrium
         floor = -0.5 * self.attraction * width**2 - 0.5 * self.repulsion * depth**2
         nearer = Transition(0, "distance", False, self.inner)
         farther = Transition(2, "distance", True, self.outer)
-        between_again = Transition(1, "distance", True, self.inner)
+        between_again = (Transition(1, "distance", True, self.inner),)
         back = Transition(1, "distance", False, self.outer)
-        near = LinkState(
-            self.repulsion,
-            self.viscosity,
-            self.equilibrium,
-            potential=floor,
-            transitions=(between_again,),
-        )
-        between = LinkState(
-            -self.attraction,
-            self.viscosity,
-            self.outer,
-            transitions=(nearer, farther),
-        )
+        near = LinkState(self.repulsion, self.viscosity, self.equilibrium)
+        near = replace(near, potential=floor, transitions=between_again)
+        between = LinkState(-self.attraction, self.viscosity, self.outer)
+        between = replace(between, transitions=(nearer, farther))
         return Automaton((near, between, LinkState(transitions=(back,))))
 
 
@@ -282,15 +249,11 @@ class DryFriction:
 
     def automaton(self) -> Automaton:
         """Apart, or in touch with an anchor."""
-        _positive(self, viscosity=self.viscosity)
-        touching = LinkState(
-            self.stiffness,
-            self.viscosity,
-            limit=self.limit,
-            anchored=True,
-            transitions=(Transition(0, "distance", True, self.reach),),
-        )
+        _positive(self, "viscosity")
+        away = Transition(0, "distance", True, self.reach)
         near = Transition(1, "distance", False, self.reach)
+        touching = LinkState(self.stiffness, self.viscosity, limit=self.limit)
+        touching = replace(touching, anchored=True, transitions=(away,))
         return Automaton((LinkState(transitions=(near,)), touching))
 
 
@@ -316,14 +279,11 @@ class Plastic:
 
     def automaton(self) -> Automaton:
         """Whole, and torn."""
-        _positive(self, stiffness=self.stiffness, rest=self.rest)
+        _positive(self, "stiffness", "rest")
         torn = Transition(1, "distance", True, self.tears_at)
         whole = LinkState(
-            self.stiffness,
-            self.viscosity,
-            self.rest,
-            self.limit,
-            self.hardening,
-            transitions=(torn,) if self.tears_at < math.inf else (),
+            self.stiffness, self.viscosity, self.rest, self.limit, self.hardening
         )
+        if self.tears_at < math.inf:
+            whole = replace(whole, transitions=(torn,))
         return Automaton((whole, LinkState()))

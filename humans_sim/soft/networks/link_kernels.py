@@ -27,12 +27,10 @@ class MassTable(NamedTuple):
 
 
 class SpringTable(NamedTuple):
-    """Plain links.
+    """Plain links: ends (m, 2), numbers (m, 3), reaction (m,).
 
-    Attributes:
-        ends: masses (m, 2).
-        numbers: stiffness [N/m], viscosity / period [N/m], rest length [m] (m, 3).
-        reaction: 1, or 0 where the first mass feels nothing (m,).
+    Numbers are stiffness, viscosity / period [N/m] and rest length [m]; reaction is 1,
+    or 0 where the first mass feels nothing.
     """
 
     ends: np.ndarray
@@ -66,13 +64,10 @@ class ConditionalTable(NamedTuple):
 
 
 class LinkMemory(NamedTuple):
-    """The memory of links.
+    """The memory of plain links and conditional ones.
 
-    Attributes:
-        springs: distances of plain links one sample ago (m,) [m].
-        distances: of conditional links one sample ago (c,) [m].
-        state: of conditional links (c,).
-        rest: length, and distance yielded, of conditional links (c, 2) [m].
+    Distances of both one sample ago (m,), (c,) [m]; of conditional links their state
+    (c,), rest length and distance yielded (c, 2) [m].
     """
 
     springs: np.ndarray
@@ -89,40 +84,41 @@ class Motion(NamedTuple):
     force: np.ndarray
 
 
+@kernel(inline="always")
+def _line(x, i, j):
+    """From one mass to another, and how far that is."""
+    a, b, c = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+    return (a, b, c), np.sqrt(a * a + b * b + c * c)
+
+
+@kernel(inline="always")
+def _act(force, i, j, line, push, back):
+    """Push the mass at the end of a line along it, and the one at its start back."""
+    for k in range(3):
+        force[j, k] += push * line[k]
+        force[i, k] -= back * line[k]
+
+
 @kernel(error_model="numpy")
 def add_springs(table, x, last, force):
     """Add the forces of plain links; their distances are kept in ``last``."""
     ends, numbers, reaction = table.ends, table.numbers, table.reaction
     for link in range(ends.shape[0]):
         i, j = np.uint64(ends[link, 0]), np.uint64(ends[link, 1])
-        a = x[j, 0] - x[i, 0]
-        b = x[j, 1] - x[i, 1]
-        c = x[j, 2] - x[i, 2]
-        d = np.sqrt(a * a + b * b + c * c)
+        line, d = _line(x, i, j)
         pull = numbers[link, 0] * (d - numbers[link, 2])
         pull += numbers[link, 1] * (d - last[link])
         last[link] = d
         pull = -pull / d if d > 0.0 else 0.0
-        back = pull * reaction[link]
-        force[j, 0] += pull * a
-        force[j, 1] += pull * b
-        force[j, 2] += pull * c
-        force[i, 0] -= back * a
-        force[i, 1] -= back * b
-        force[i, 2] -= back * c
+        _act(force, i, j, line, pull, pull * reaction[link])
 
 
 @kernel(inline="always")
 def state_force(row, sign, rest, yielded, d, rate):
-    """Force of a state, with rest length and distance yielded where it yields.
+    """Force of a state, with rest length and distance yielded where it yields [m].
 
-    Args:
-        row: numbers of the state (6,).
-        sign: of forces that it may have; 0 for both.
-        rest: length now [m].
-        yielded: distance so far [m].
-        d: distance [m].
-        rate: distance gained in this sample [m].
+    Of numbers of the state (6,), signs that it may have (0: both), the distance, and
+    what it gained in this sample [m].
     """
     k = row[0]
     elastic = -k * (d - rest)
@@ -189,10 +185,7 @@ def add_conditional(table, x, memory, force):
     distances, memory_state, memory_rest = memory.distances, memory.state, memory.rest
     for link in range(ends.shape[0]):
         i, j = ends[link, 0], ends[link, 1]
-        a = x[j, 0] - x[i, 0]
-        b = x[j, 1] - x[i, 1]
-        c = x[j, 2] - x[i, 2]
-        d = np.sqrt(a * a + b * b + c * c)
+        line, d = _line(x, i, j)
         rate = d - distances[link]
         distances[link] = d
         state, rest = memory_state[link], memory_rest[link, 0]
@@ -205,46 +198,25 @@ def add_conditional(table, x, memory, force):
         )
         memory_rest[link, 0], memory_rest[link, 1] = rest, yielded
         push = push / d if d > 0.0 else 0.0
-        back = push * reaction[link]
-        force[j, 0] += push * a
-        force[j, 1] += push * b
-        force[j, 2] += push * c
-        force[i, 0] -= back * a
-        force[i, 1] -= back * b
-        force[i, 2] -= back * c
+        _act(force, i, j, line, push, push * reaction[link])
 
 
 @kernel(error_model="numpy")
 def add_pairs(pairs, states, first, motion):
-    """Add the forces of pairs whose state follows from the distance alone.
+    """Add the forces of pairs of masses (p, 2) whose state follows from the distance.
 
-    Args:
-        pairs: of masses (p, 2).
-        states: table of the law.
-        first: state from which transitions are tried.
-        motion: its force is added to.
+    Transitions are tried from the first state of the law's table.
     """
     x, before, force = motion
     numbers, kinds = states.numbers, states.kinds
     for row in range(pairs.shape[0]):
         i, j = pairs[row, 0], pairs[row, 1]
-        a = x[j, 0] - x[i, 0]
-        b = x[j, 1] - x[i, 1]
-        c = x[j, 2] - x[i, 2]
-        d = np.sqrt(a * a + b * b + c * c)
-        old_a = before[j, 0] - before[i, 0]
-        old_b = before[j, 1] - before[i, 1]
-        old_c = before[j, 2] - before[i, 2]
-        rate = d - np.sqrt(old_a * old_a + old_b * old_b + old_c * old_c)
+        line, d = _line(x, i, j)
+        rate = d - _line(before, i, j)[1]
         state, rest, _ = next_state(states, first, numbers[first, 2], d, rate)
         push, _, _ = state_force(numbers[state], kinds[state, 1], rest, 0.0, d, rate)
         push = push / d if d > 0.0 else 0.0
-        force[j, 0] += push * a
-        force[j, 1] += push * b
-        force[j, 2] += push * c
-        force[i, 0] -= push * a
-        force[i, 1] -= push * b
-        force[i, 2] -= push * c
+        _act(force, i, j, line, push, push)
 
 
 @kernel

@@ -21,6 +21,8 @@ from humans_sim.core.expressions import shortened
 from humans_sim.soft.errors import NetworkConnectionError, SoftError
 from humans_sim.soft.networks.laws import LinkLaw, ViscoSpring, check_automaton
 
+_Vector = Sequence[float] | np.ndarray
+
 
 @dataclass(frozen=True)
 class MPoint:
@@ -55,12 +57,9 @@ class Crowd:
 
 @dataclass
 class Link:
-    """A link of a network.
+    """A link: its law, and the masses of its L points, None where one is open.
 
-    Attributes:
-        law: of the link.
-        ends: masses of its L points, None where one is open.
-        one_way: whether the first mass feels nothing of it.
+    One way, the first mass feels nothing of it.
     """
 
     law: LinkLaw
@@ -69,20 +68,16 @@ class Link:
 
 
 class Network:
-    """Masses and links, built piece by piece.
+    """Masses and links, built piece by piece, in their order.
 
     Attributes:
-        names: of the masses, in their order.
         masses: 0 for those that are held or driven [kg].
-        positions: at the beginning [m].
-        velocities: at the beginning [m/s].
+        positions: at the beginning [m]; velocities likewise [m/s].
         driven: indices of the masses whose motion is given.
-        links: in their order.
         crowds: groups of masses with a law between all pairs.
     """
 
     def __init__(self) -> None:
-        """Nothing yet."""
         self.names: list[str] = []
         self._index: dict[str, int] = {}
         self.masses: list[float] = []
@@ -95,40 +90,31 @@ class Network:
     def add_mass(
         self,
         mass: float,
-        position: Sequence[float] | np.ndarray,
-        velocity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+        position: _Vector,
+        velocity: _Vector = (0.0, 0.0, 0.0),
         name: str = "",
     ) -> MPoint:
         """Add a mass [kg] at a position [m] with a velocity [m/s].
 
-        Raises:
-            SoftError: the mass is not above 0, a vector is none, a name stands twice.
+        Its name must be new: SoftError.
         """
         if not (np.isfinite(mass) and mass > 0.0):
             shown = name or f"mass {len(self.names)}"
             raise SoftError(f"{shown}: its mass is {mass:g} kg, must be above 0")
         return self._add(float(mass), position, velocity, name)
 
-    def add_fixed(
-        self, position: Sequence[float] | np.ndarray, name: str = ""
-    ) -> MPoint:
+    def add_fixed(self, position: _Vector, name: str = "") -> MPoint:
         """Add a point of the ground [m]."""
         return self._add(0.0, position, (0.0, 0.0, 0.0), name)
 
-    def add_driven(
-        self, position: Sequence[float] | np.ndarray, name: str = ""
-    ) -> MPoint:
+    def add_driven(self, position: _Vector, name: str = "") -> MPoint:
         """Add a point whose motion is given in each run; here it begins [m]."""
         point = self._add(0.0, position, (0.0, 0.0, 0.0), name)
         self.driven.append(point.index)
         return point
 
     def _add(
-        self,
-        mass: float,
-        position: Sequence[float] | np.ndarray,
-        velocity: Sequence[float] | np.ndarray,
-        name: str,
+        self, mass: float, position: _Vector, velocity: _Vector, name: str
     ) -> MPoint:
         name = name or f"mass {len(self.names)}"
         if name in self._index:
@@ -153,17 +139,7 @@ class Network:
     def add_link(
         self, first: MPoint, second: MPoint, law: LinkLaw, one_way: bool = False
     ) -> int:
-        """Link two masses.
-
-        Args:
-            first: of the masses.
-            second: of the masses.
-            law: between them.
-            one_way: the first mass feels nothing of the link.
-
-        Returns:
-            The link's index.
-        """
+        """Link two masses by a law; the link's index. One way: see :class:`Link`."""
         ends = self.add_open_link(law, one_way)
         for end, mass in zip(ends, (first, second), strict=True):
             self.connect(end, mass)
@@ -207,18 +183,13 @@ class Network:
         return self.names[point.index]
 
     def add_crowd(
-        self,
-        masses: Sequence[MPoint],
-        law: LinkLaw,
-        apart: Sequence[int] | None = None,
+        self, masses: Sequence[MPoint], law: LinkLaw, apart: Sequence[int] | None = None
     ) -> None:
         """Put a law between all pairs of masses; near ones are looked up by a tree.
 
-        Raises:
-            SoftError: the law remembers more than the distance, or has no reach.
+        SoftError: the law remembers more than the distance, or has no reach.
         """
-        automaton = law.automaton()
-        check_automaton(automaton)
+        check_automaton(law.automaton())
         crowd_reach(law)
         if apart is not None and len(apart) != len(masses):
             raise SoftError("a crowd: as many parts as masses are needed")
@@ -229,19 +200,13 @@ class Network:
         self,
         module: Network,
         prefix: str = "",
-        offset: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
-        velocity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+        offset: _Vector = (0.0, 0.0, 0.0),
+        velocity: _Vector = (0.0, 0.0, 0.0),
     ) -> list[MPoint]:
-        """Add another network as a part of this one.
+        """Add a copy of another network as a part of this one.
 
-        Args:
-            module: it is copied.
-            prefix: before the names of its masses.
-            offset: of its positions [m].
-            velocity: added to those of its masses [m/s].
-
-        Returns:
-            The M points of its masses here, in their order.
+        Its masses are moved by an offset [m], have more velocity [m/s], and a prefix
+        before their names; their M points here are given back in their order.
         """
         base, shift = len(self.names), len(self.links)
         MASSES.check("the network", base + len(module.names), error=SoftError)
@@ -262,25 +227,16 @@ class Network:
         for crowd in module.crowds:
             masses = tuple(base + index for index in crowd.masses)
             self.crowds.append(Crowd(masses, crowd.law, crowd.apart))
-        assert len(self.links) == shift + len(module.links)
         return [MPoint(base + index) for index in range(len(module.names))]
 
     def point(self, name: str) -> MPoint:
-        """The M point of a mass by name.
-
-        Raises:
-            SoftError: there is none.
-        """
+        """The M point of a mass by name; SoftError: there is none."""
         if name not in self._index:
             raise SoftError(f"the network has no mass '{shortened(name)}'")
         return MPoint(self._index[name])
 
     def check(self) -> None:
-        """Look for holes.
-
-        Raises:
-            NetworkConnectionError: a link has an open end; the network has no mass.
-        """
+        """Refuse a link with an open end, and a network that has no mass."""
         if not any(mass > 0.0 for mass in self.masses):
             raise NetworkConnectionError("the network has no mass that can move")
         for index, link in enumerate(self.links):
@@ -295,8 +251,7 @@ class Network:
 def crowd_reach(law: LinkLaw) -> float:
     """Distance beyond which a law does nothing [m].
 
-    Raises:
-        SoftError: the law reaches any distance, or remembers its past.
+    SoftError: the law reaches any distance, or remembers its past.
     """
     states = law.automaton().states
     name = type(law).__name__
@@ -362,15 +317,9 @@ def agglomerate(points: np.ndarray, mass: float, law: LinkLaw) -> Network:
 def linked(
     points: np.ndarray, mass: float, law: LinkLaw, pairs: Iterable[tuple[int, int]]
 ) -> Network:
-    """Equal masses at points with equal links between pairs.
+    """Equal masses [kg] at points (n, 3) [m] with equal links between pairs of them.
 
     Springs are at rest where the masses are: their rest lengths are the distances.
-
-    Args:
-        points: (n, 3) [m].
-        mass: of each [kg].
-        law: of each link.
-        pairs: of points.
     """
     network = Network()
     places = [network.add_mass(mass, point) for point in points]

@@ -28,10 +28,8 @@ LAWS = {
 def load_network(path: str | Path) -> NetworkSimulation:
     """Read a network and make it ready to run.
 
-    Args:
-        path: a YAML file with ``period``, ``laws``, ``masses``, ``fixed``, ``driven``,
-            ``boxes``, ``links``, ``crowds``, ``gravity`` and ``floor``
-            (docs/soft.md).
+    The YAML file has ``period``, ``laws``, ``masses``, ``fixed``, ``driven``,
+    ``boxes``, ``links``, ``crowds``, ``gravity`` and ``floor`` (docs/soft.md).
 
     Raises:
         ModelFileError: the file is malformed; it names the line and the key.
@@ -43,13 +41,10 @@ def load_network(path: str | Path) -> NetworkSimulation:
     network = Network()
     for name, value in _entries(fields, "masses").items():
         entry = value.fields(("mass", "at"), ("velocity",))
-        velocity = _vector(entry["velocity"]) if "velocity" in entry else np.zeros(3)
-        try:
-            network.add_mass(
-                entry["mass"].number(), _vector(entry["at"]), velocity, name
-            )
-        except SoftError as fault:
-            raise value.error(str(fault)) from fault
+        velocity = _vector_of(entry, "velocity")
+        with located_errors(value):
+            mass, place = entry["mass"].number(), _vector(entry["at"])
+            network.add_mass(mass, place, velocity, name)
     for name, value in _entries(fields, "fixed").items():
         network.add_fixed(_vector(value), name)
     for name, value in _entries(fields, "driven").items():
@@ -64,13 +59,10 @@ def load_network(path: str | Path) -> NetworkSimulation:
     if "crowds" in fields:
         for value in fields["crowds"]:
             _add_crowd(network, value, known, groups)
-    gravity = _vector(fields["gravity"]) if "gravity" in fields else np.zeros(3)
-    try:
-        return NetworkSimulation(
-            network, fields["period"].number(), gravity, _floor(fields)
-        )
-    except SoftError as fault:
-        raise top.error(str(fault)) from fault
+    gravity = _vector_of(fields, "gravity")
+    with located_errors(top):
+        period = fields["period"].number()
+        return NetworkSimulation(network, period, gravity, _floor(fields))
 
 
 def _entries(fields: dict[str, YamlValue], key: str) -> dict[str, YamlValue]:
@@ -82,6 +74,10 @@ def _vector(value: YamlValue) -> np.ndarray:
     if len(items) != 3:
         raise value.error("three numbers are needed")
     return np.array([item.number() for item in items])
+
+
+def _vector_of(fields: dict[str, YamlValue], key: str) -> np.ndarray:
+    return _vector(fields[key]) if key in fields else np.zeros(3)
 
 
 def _law(value: YamlValue) -> laws.LinkLaw:
@@ -120,10 +116,7 @@ def _add_box(
     entry = value.fields(("shape", "spacing", "mass", "law"), ("at", "velocity"))
     shape = [item.whole() for item in entry["shape"]]
     law = _known_law(entry["law"], known)
-    offset, velocity = (
-        _vector(entry[key]) if key in entry else np.zeros(3)
-        for key in ("at", "velocity")
-    )
+    offset, velocity = _vector_of(entry, "at"), _vector_of(entry, "velocity")
     with located_errors(value):
         brick = box(shape, entry["spacing"].number(), entry["mass"].number(), law)
         points = network.add_module(brick, f"{name}.", offset, velocity)
@@ -139,10 +132,8 @@ def _add_link(
         raise value.error("a link is between two masses")
     law = _known_law(entry["law"], known)
     one_way = "one_way" in entry and bool(entry["one_way"].plain())
-    try:
+    with located_errors(value):
         network.add_link(network.point(ends[0]), network.point(ends[1]), law, one_way)
-    except SoftError as fault:
-        raise value.error(str(fault)) from fault
 
 
 def _add_crowd(
@@ -158,11 +149,9 @@ def _add_crowd(
         members = groups.get(item.text(), [item.text()])
         names += members
         parts += [part] * len(members)
-    try:
+    with located_errors(value):
         points = [network.point(name) for name in names]
         network.add_crowd(points, _known_law(entry["law"], known), parts)
-    except SoftError as fault:
-        raise value.error(str(fault)) from fault
 
 
 def _floor(fields: dict[str, YamlValue]) -> Floor | None:

@@ -35,11 +35,9 @@ _SUM = 1e-9
 
 @dataclass(frozen=True)
 class GeometricCoat:
-    """Points that follow control points.
+    """Points that follow control points by weights (points, controls).
 
-    Attributes:
-        weights: of the control points in each point (points, controls); rows sum to
-            one.
+    Rows sum to one.
     """
 
     weights: np.ndarray
@@ -58,12 +56,8 @@ class GeometricCoat:
     def of_points(cls, points: np.ndarray, controls: np.ndarray) -> GeometricCoat:
         """Barycentres: each point by the weights of least size that give its place.
 
-        Args:
-            points: (n, 3) [m].
-            controls: control points, not all in one plane (k, 3) [m].
-
-        Raises:
-            SoftError: the control points do not span the points.
+        For points (n, 3) [m] of control points that are not all in one plane (k, 3)
+        [m]; SoftError: they do not span the points.
         """
         rows = np.vstack([np.asarray(controls, float).T, np.ones(len(controls))])
         targets = np.vstack([np.asarray(points, float).T, np.ones(len(points))])
@@ -76,13 +70,10 @@ class GeometricCoat:
     def spline(
         cls, controls: np.ndarray, count: int, closed: bool = False
     ) -> GeometricCoat:
-        """Points along a cubic spline through control points.
+        """A number of points along a cubic spline through control points (k, 3) [m].
 
-        Args:
-            controls: where they are at the beginning; lengths between them are the
-                parameter of the curve (k, 3) [m].
-            count: number of points.
-            closed: whether the curve returns to its first control point.
+        Lengths between them at the beginning are the parameter of the curve; closed, it
+        returns to the first.
         """
         controls = np.asarray(controls, dtype=float)
         number = len(controls)
@@ -100,11 +91,7 @@ class GeometricCoat:
         return cls(curve(np.linspace(0.0, along[-1], count)))
 
     def points(self, controls: np.ndarray) -> np.ndarray:
-        """Where the points are (..., points, 3) [m].
-
-        Args:
-            controls: where the control points are (..., controls, 3) [m].
-        """
+        """Where the points are (..., points, 3) for control points elsewhere [m]."""
         return np.asarray(self.weights @ np.asarray(controls, dtype=float))
 
     def transmitted(self, forces: np.ndarray) -> np.ndarray:
@@ -192,12 +179,8 @@ COAT_CURVES = (
 class PuppetSizes:
     """Sizes and material of a puppet.
 
-    Attributes:
-        mass: of each mass that moves [kg].
-        bone: stiffness [N/m] and viscosity [N s/m] of bones.
-        posture: the same of the links that keep it upright.
-        cloth_mass: of each mass of the coat [kg].
-        cloth: stiffness and viscosity of the coat.
+    Masses, of the puppet's and of its coat's [kg]; stiffness [N/m] and viscosity
+    [N s/m] of bones, of the links that keep it upright, and of the coat.
     """
 
     mass: float = 0.05
@@ -235,10 +218,8 @@ def puppet(coat: bool = False, sizes: PuppetSizes | None = None) -> Network:
 def curves_of(network: Network) -> list[tuple[list[int], bool]]:
     """Control points of the splines of a puppet, by their numbers."""
     chosen = CURVES + (COAT_CURVES if "l_sleeve" in network.names else ())
-    return [
-        ([network.point(name).index for name in names], closed)
-        for names, closed in chosen
-    ]
+    number = network.point
+    return [([number(name).index for name in names], way) for names, way in chosen]
 
 
 def drawn_curves(
@@ -272,11 +253,10 @@ def skin_ball(inner: int = 6, outer: int = 20, radius: float = 0.1) -> Network:
 
     def around(number: int, far: float, mass: float, word: str) -> list[MPoint]:
         angles = 2 * np.pi * np.arange(number) / number
+        places = zip(far * np.cos(angles), far * np.sin(angles), strict=True)
         return [
-            network.add_mass(
-                mass, (0.0, far * np.cos(a), far * np.sin(a)), name=f"{word}{k}"
-            )
-            for k, a in enumerate(angles)
+            network.add_mass(mass, (0.0, y, z), name=f"{word}{k}")
+            for k, (y, z) in enumerate(places)
         ]
 
     deep = around(inner, 0.5 * radius, 0.05, "deep")
@@ -312,18 +292,12 @@ def run_network(
     driven: Callable[[float], np.ndarray] | None = None,
     curves: Sequence[tuple[list[int], bool]] = (),
 ) -> Run:
-    """Simulate a network.
+    """Simulate a network from its beginning to an end [s].
 
     The energy of the run is that of the network less the work of what drives it, so it
-    never grows.
-
-    Args:
-        simulation: at its beginning.
-        end: time at the end [s].
-        sampling_period: of the run, rounded to samples of the network [s].
-        name: of what is simulated.
-        driven: where driven masses are at a time (d, 3) [m]; still where None.
-        curves: masses of splines to draw, and whether they are closed.
+    never grows. Driven masses are at places of a time (d, 3) [m], or still; curves are
+    masses of splines to draw, and whether they are closed. The sampling period is
+    rounded to samples of the network [s].
 
     Raises:
         UnstableStepError: the period is too long for the network.

@@ -41,14 +41,9 @@ MARGIN = 0.3
 
 
 class NearPairs:
-    """The pairs of a crowd within its reach, and somewhat beyond.
-
-    Args:
-        crowd: its masses and law.
-    """
+    """The pairs of a crowd within its reach, and somewhat beyond."""
 
     def __init__(self, crowd: Crowd) -> None:
-        """No pairs before the first look."""
         self._masses = np.array(crowd.masses, dtype=np.int64)
         self._apart = None if crowd.apart is None else np.array(crowd.apart)
         self._reach = crowd_reach(crowd.law)
@@ -56,11 +51,7 @@ class NearPairs:
         self._pairs = np.empty((0, 2), dtype=np.int64)
 
     def at(self, positions: np.ndarray) -> np.ndarray:
-        """Pairs of masses, sorted (p, 2).
-
-        Args:
-            positions: of all masses of the network (n, 3) [m].
-        """
+        """Pairs of masses, sorted (p, 2), of positions of the network (n, 3) [m]."""
         points = positions[self._masses]
         margin = MARGIN * self._reach
         if not np.abs(points).max() < 1e9:
@@ -83,13 +74,7 @@ class NearPairs:
 
 @dataclass(frozen=True)
 class Floor:
-    """A level visco-elastic stop under all masses.
-
-    Attributes:
-        height: [m].
-        stiffness: for each mass [N/m].
-        viscosity: for each mass [N s/m].
-    """
+    """A level visco-elastic stop at a height [m] for each mass [N/m, N s/m]."""
 
     height: float = 0.0
     stiffness: float = 0.0
@@ -120,10 +105,7 @@ class NetworkSimulation:
         floor: under all masses; None for none.
 
     Attributes:
-        network: as it was given.
-        period: [s].
         time: of the positions [s].
-        floor: or None.
     """
 
     def __init__(
@@ -133,8 +115,7 @@ class NetworkSimulation:
         gravity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
         floor: Floor | None = None,
     ) -> None:
-        """Set positions and forces of the first sample."""
-        network.check()
+        self._check(network)
         if not (np.isfinite(period) and period > 0.0):
             raise SoftError(f"the period is {period:g} s, must be above 0")
         RATE.check("the network", 1.0 / period, error=SoftError)
@@ -150,9 +131,8 @@ class NetworkSimulation:
         weight = self._masses[:, None] * self.gravity
         self._table = kernels.MassTable(gain, weight)
         self._motion = kernels.Motion(x, before, weight.copy())
-        self._springs, self._conditional, self._memory = link_tables(
-            network, period, before
-        )
+        tables = link_tables(network, period, before)
+        self._springs, self._conditional, self._memory = tables
         self._driven = np.array(network.driven, dtype=np.int64)
         self._crowds = [
             (NearPairs(crowd), state_table([crowd.law.automaton()], period))
@@ -160,6 +140,9 @@ class NetworkSimulation:
         ]
         self._extra = np.zeros_like(x)
         self._add_forces()
+
+    def _check(self, network: Network) -> None:
+        network.check()
 
     def _add_forces(self) -> None:
         motion, memory = self._motion, self._memory
@@ -191,11 +174,6 @@ class NetworkSimulation:
         return self._motion.force.copy()
 
     @property
-    def link_states(self) -> np.ndarray:
-        """States of the conditional links, counted over their laws (c,)."""
-        return self._memory.state.copy()
-
-    @property
     def rest_lengths(self) -> np.ndarray:
         """Of the conditional links: they follow where links yield (c,) [m]."""
         rest: np.ndarray = self._memory.rest[:, 0].copy()
@@ -208,9 +186,7 @@ class NetworkSimulation:
     def step(self, driven: np.ndarray | None = None) -> None:
         """One sample: masses move, then links act.
 
-        Args:
-            driven: next positions of the driven masses, in their order (d, 3) [m];
-                they stay where they are where none are given.
+        Driven masses go to their next positions (d, 3) [m], or stay.
         """
         kernels.move_masses(self._table, self._motion)
         if len(self._driven):
@@ -218,9 +194,8 @@ class NetworkSimulation:
                 driven = self._motion.now[self._driven]
             positions = np.ascontiguousarray(driven, dtype=float)
             if positions.shape != (len(self._driven), 3):
-                raise SoftError(
-                    f"{len(self._driven)} driven masses need 3 numbers each"
-                )
+                driven_count = len(self._driven)
+                raise SoftError(f"{driven_count} driven masses need 3 numbers each")
             kernels.drive_masses(self._driven, positions, self._motion)
         self._add_forces()
         self.time += self.period
@@ -231,16 +206,11 @@ class NetworkSimulation:
         driven: np.ndarray | None = None,
         watch: Sequence[str] | None = None,
     ) -> np.ndarray:
-        """Many samples.
-
-        Args:
-            steps: number of samples.
-            driven: positions of the driven masses in each (steps, d, 3) [m].
-            watch: masses to record; all where None.
+        """Many samples, each with positions of the driven masses (steps, d, 3) [m].
 
         Returns:
-            Positions, those of the first sample before any step first
-            (steps + 1, masses, 3) [m].
+            Positions of the masses to watch, all by default, those before any step
+            first (steps + 1, masses, 3) [m].
 
         Raises:
             SoftError: the motion has left all bounds.
@@ -256,11 +226,7 @@ class NetworkSimulation:
         return record
 
     def check_finite(self) -> None:
-        """Refuse a motion without bounds.
-
-        Raises:
-            SoftError: which mass.
-        """
+        """Refuse a motion without bounds."""
         size = np.abs(self._motion.now).max(axis=1)
         worst = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
         if not size[worst] < 1e9:
@@ -282,7 +248,15 @@ class NetworkSimulation:
         stretch = self._memory.distances - self._memory.rest[:, 0]
         elastic += float(np.sum(0.5 * numbers[:, 0] * stretch**2 + numbers[:, 5]))
         for near, states in self._crowds:
-            elastic += _pair_energy(near.at(x), states, x)
+            numbers, total = states.numbers, 0.0
+            last = len(numbers) - 1
+            for i, j in near.at(x):
+                d = float(np.linalg.norm(x[j] - x[i]))
+                state, rest, _ = kernels.next_state(
+                    states, last, numbers[last, 2], d, 0.0
+                )
+                total += 0.5 * numbers[state, 0] * (d - rest) ** 2 + numbers[state, 5]
+            elastic += total
         if self.floor is not None:
             depth = np.minimum(x[:, 2] - self.floor.height, 0.0)
             elastic += 0.5 * self.floor.stiffness * float(depth @ depth)
@@ -307,44 +281,23 @@ class NetworkSimulation:
         }
 
 
-def _pair_energy(pairs: np.ndarray, states: kernels.StateTable, x: np.ndarray) -> float:
-    total, numbers = 0.0, states.numbers
-    last = len(numbers) - 1
-    for i, j in pairs:
-        d = float(np.linalg.norm(x[j] - x[i]))
-        state, rest, _ = kernels.next_state(states, last, numbers[last, 2], d, 0.0)
-        total += 0.5 * numbers[state, 0] * (d - rest) ** 2 + numbers[state, 5]
-    return total
-
-
 class ImplicitSimulation(NetworkSimulation):
-    """A network in motion by implicit steps; the same calls as explicit ones."""
+    """A network in motion by implicit steps; the same calls as explicit ones.
 
-    def __init__(
-        self,
-        network: Network,
-        period: float,
-        gravity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
-        floor: Floor | None = None,
-    ) -> None:
-        """Set positions and forces of the first sample.
+    Raises:
+        SoftError: the network has one-way links or crowds, whose stiffness is not in
+            the matrices.
+    """
 
-        Raises:
-            SoftError: the network has one-way links or crowds, whose stiffness is not
-                in the matrices.
-        """
+    def _check(self, network: Network) -> None:
         if any(link.one_way for link in network.links):
             raise SoftError("implicit steps take no one-way links: replay them")
         if network.crowds:
             raise SoftError("implicit steps take no crowds: use NetworkSimulation")
-        super().__init__(network, period, gravity, floor)
+        super()._check(network)
 
     def step(self, driven: np.ndarray | None = None) -> None:
-        """One sample: solve for the next velocities, then links act.
-
-        Args:
-            driven: next positions of the driven masses, in their order (d, 3) [m].
-        """
+        """One sample: solve for the next velocities, then links act."""
         now, before, force = self._motion
         period = self.period
         free = np.flatnonzero(self._masses > 0.0)
@@ -391,11 +344,11 @@ class ImplicitSimulation(NetworkSimulation):
             below = x[:, 2] < self.floor.height
             floor[0], floor[1] = self.floor.stiffness * below, below
             floor[1] *= self.floor.viscosity
-        found = [
+        k, z = (
             _assemble(links["ends"], blocks, diagonal)
             for blocks, diagonal in zip((k_blocks, z_blocks), floor, strict=True)
-        ]
-        return found[0], found[1]
+        )
+        return k, z
 
 
 def _assemble(

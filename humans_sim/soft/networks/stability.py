@@ -22,7 +22,7 @@ from scipy.sparse.linalg import eigsh
 
 from humans_sim.soft.errors import UnstableStepError
 from humans_sim.soft.networks.link_kernels import is_plain
-from humans_sim.soft.networks.network import Link, Network
+from humans_sim.soft.networks.network import Network
 from humans_sim.soft.networks.simulation import NetworkSimulation
 
 DENSE = 900
@@ -33,18 +33,14 @@ SLACK = 1e-9
 
 def is_in_triangle(stiffness: float, viscosity: float) -> bool:
     """Whether K and Z are of a bounded cell, edges counted."""
-    return (
-        stiffness >= -SLACK
-        and viscosity >= -SLACK
-        and stiffness + 2 * viscosity <= 4 + SLACK
-    )
+    inside = stiffness + 2 * viscosity <= 4 + SLACK
+    return inside and stiffness >= -SLACK and viscosity >= -SLACK
 
 
 def cell_radius(stiffness: float, viscosity: float) -> float:
     """Modulus of the slowest root of (8.21): deviations shrink by it each sample."""
-    return float(
-        np.abs(np.roots([1.0, stiffness + viscosity - 2, 1 - viscosity])).max()
-    )
+    roots = np.roots([1.0, stiffness + viscosity - 2, 1 - viscosity])
+    return float(np.abs(roots).max())
 
 
 @dataclass(frozen=True)
@@ -68,16 +64,10 @@ class StabilityReport:
     mass: str
 
     def raise_where_unstable(self) -> None:
-        """Refuse an unstable network.
-
-        Raises:
-            UnstableStepError: which mode, which bound.
-        """
+        """Refuse an unstable network: UnstableStepError."""
         if not self.stable:
-            where = (
-                f"the mode about '{self.mass}' (longest period "
-                f"{self.longest_period:.6g} s)"
-            )
+            longest = f"longest period {self.longest_period:.6g} s"
+            where = f"the mode about '{self.mass}' ({longest})"
             raise UnstableStepError(where, self.stiffness, self.viscosity)
 
 
@@ -86,9 +76,7 @@ def matrices(
 ) -> tuple[sp.csr_matrix, sp.csr_matrix, np.ndarray]:
     """Stiffness and viscosity of the moving masses now, and their masses.
 
-    Args:
-        simulation: its links count in their states of now.
-        geometric: whether tension stiffens a link across its line.
+    Links count in their states of now; geometric: tension stiffens them across.
 
     Returns:
         K (3 n, 3 n) [N/m], Z [N s/m], and masses of the coordinates (3 n,) [kg].
@@ -108,9 +96,9 @@ def matrices(
     free = np.flatnonzero(masses > 0.0)
     column = np.full(len(masses), -1)
     column[free] = np.arange(len(free))
-    one_way = np.array(
-        [link.one_way for link in _ordered_links(simulation)], dtype=bool
-    )
+    plain = [link for link in simulation.network.links if is_plain(link.law)]
+    others = [link for link in simulation.network.links if not is_plain(link.law)]
+    one_way = np.array([link.one_way for link in (*plain, *others)], dtype=bool)
     size = 3 * len(free)
     found = []
     for blocks in (k_blocks, z_blocks):
@@ -137,18 +125,8 @@ def matrices(
     return found[0], found[1], np.repeat(masses[free], 3)
 
 
-def _ordered_links(simulation: NetworkSimulation) -> list[Link]:
-    links = simulation.network.links
-    plain = [link for link in links if is_plain(link.law)]
-    return plain + [link for link in links if not is_plain(link.law)]
-
-
 def stability_report(simulation: NetworkSimulation) -> StabilityReport:
-    """Linearise a network where it is, and look for the mode nearest to the bound.
-
-    Args:
-        simulation: of the network.
-    """
+    """Linearise a network where it is, and look for the mode nearest to the bound."""
     k, z, masses = matrices(simulation)
     scale = sp.diags(1.0 / np.sqrt(masses))
     k, z = scale @ k @ scale, scale @ z @ scale
@@ -182,11 +160,9 @@ def stability_report(simulation: NetworkSimulation) -> StabilityReport:
 
 
 def companion_radius(k: np.ndarray, z: np.ndarray) -> float:
-    """Largest modulus of the roots of X_{n+1} = (2 - Z - K) X_n + (Z - 1) X_{n-1}.
+    r"""Largest modulus of the roots of :math:`X_{n+1} = (2-Z-K) X_n + (Z-1) X_{n-1}`.
 
-    Args:
-        k: K = T² M^-1/2 k M^-1/2 (n, n).
-        z: Z = T M^-1/2 z M^-1/2 (n, n).
+    With K = T² M^-1/2 k M^-1/2 and Z = T M^-1/2 z M^-1/2 (n, n).
     """
     size = len(k)
     one = np.eye(size)
@@ -198,9 +174,8 @@ def _largest(matrix: sp.csr_matrix) -> tuple[float, np.ndarray]:
     """Largest eigenvalue of a symmetric matrix with its vector."""
     size = matrix.shape[0]
     if size <= DENSE:
-        values, vectors = scipy.linalg.eigh(
-            matrix.toarray(), subset_by_index=[size - 1, size - 1]
-        )
+        last = [size - 1, size - 1]
+        values, vectors = scipy.linalg.eigh(matrix.toarray(), subset_by_index=last)
         return float(values[0]), vectors[:, 0]
     start = np.random.default_rng(0).standard_normal(size)
     values, vectors = eigsh(matrix, k=1, which="LA", v0=start, tol=1e-10)

@@ -19,7 +19,7 @@ in time, a band in space and a range of values; its information is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +34,7 @@ from humans_sim.soft.networks.simulation import NetworkSimulation
 
 @dataclass(frozen=True)
 class Partition:
-    """Models in parts that must stay together.
-
-    Attributes:
-        parts: names of the models of each, in order of rank.
-        ranks: of the parts.
-    """
+    """Models in parts that must stay together, in order of their rank."""
 
     parts: tuple[tuple[str, ...], ...]
     ranks: tuple[int, ...]
@@ -57,21 +52,15 @@ def partition(
 ) -> Partition:
     """Part models by their links.
 
-    Args:
-        models: names.
-        one_way: links from a model to one that it drives.
-        two_way: links between models that act on each other.
-
-    Raises:
-        CouplingError: a link names no model.
+    One way, from a model to one that it drives; two ways, between models that act on
+    each other. CouplingError: a link names no model.
     """
     index = {name: row for row, name in enumerate(models)}
     for link in (*one_way, *two_way):
         for name in link:
             if name not in index:
-                raise CouplingError(
-                    f"the link {link[0]} - {link[1]}: no model '{name}'"
-                )
+                link_text = f"{link[0]} - {link[1]}"
+                raise CouplingError(f"the link {link_text}: no model '{name}'")
     arcs = [(index[a], index[b]) for a, b in one_way]
     arcs += [(index[a], index[b]) for a, b in two_way]
     arcs += [(index[b], index[a]) for a, b in two_way]
@@ -87,9 +76,8 @@ def partition(
     while len(ranks) < count:
         for part in range(count):
             if part not in ranks and all(other in ranks for other in above[part]):
-                ranks[part] = 1 + max(
-                    (ranks[other] for other in above[part]), default=-1
-                )
+                higher = (ranks[other] for other in above[part])
+                ranks[part] = 1 + max(higher, default=-1)
     first = [int(np.flatnonzero(labels == part)[0]) for part in range(count)]
     order = sorted(range(count), key=lambda part: (ranks[part], first[part]))
     parts = tuple(
@@ -100,13 +88,9 @@ def partition(
 
 @dataclass(frozen=True)
 class ModelLink:
-    """A link between masses of two models.
+    """A link between masses of two models, each given as model and mass.
 
-    Attributes:
-        first: model and mass.
-        second: model and mass.
-        law: between them.
-        one_way: whether the first feels nothing of it.
+    One way, the first feels nothing of it.
     """
 
     first: tuple[str, str]
@@ -116,14 +100,7 @@ class ModelLink:
 
 
 class StagedSimulation:
-    """Networks with links between them, simulated together or in stages.
-
-    Args:
-        models: networks by name.
-        links: between them.
-        period: of a sample [s].
-        gravity: [m/s²].
-    """
+    """Networks with links between them, simulated together or in stages."""
 
     def __init__(
         self,
@@ -132,7 +109,6 @@ class StagedSimulation:
         period: float,
         gravity: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None:
-        """Part the models."""
         self._models, self._links = dict(models), list(links)
         self._period, self._gravity = period, gravity
         ways: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
@@ -149,12 +125,8 @@ class StagedSimulation:
     ) -> dict[str, np.ndarray]:
         """Part after part, each fed with records of those before it.
 
-        Args:
-            steps: number of samples.
-            parts: of the models, in their order; by default those of the partition.
-
-        Raises:
-            CouplingError: parts that act on each other cannot be staged.
+        By default the parts are those of the partition; CouplingError: parts that act
+        on each other cannot be staged.
         """
         chosen = self.partition.parts if parts is None else parts
         seen: set[str] = set()
@@ -215,11 +187,8 @@ _LIGHT = 299_792_458.0
 class Scale:
     """The scale of some independent signals of one kind.
 
-    Attributes:
-        count: of the signals.
-        time: lowest and highest frequency [Hz].
-        space: lowest and highest frequency; both 1 for a signal of one point [1/m].
-        values: least and largest difference.
+    Lowest and highest frequency in time [Hz] and space [1/m], both 1 for a signal of
+    one point; least and largest difference of values.
     """
 
     count: int
@@ -258,11 +227,9 @@ def recorded_bytes(signals: int, rate: float, bits: int, duration: float) -> flo
 
 
 def light_pressure(irradiance: float, reflected: bool = True) -> float:
-    """Of light on a surface across it, (5.6) and (5.7) [Pa].
+    """Of light on a surface across it [W/m²], (5.6) and (5.7) [Pa].
 
-    Args:
-        irradiance: [W/m²].
-        reflected: whether all of it is sent back; absorbed otherwise.
+    All of it is sent back, or absorbed.
     """
     return (2.0 if reflected else 1.0) * irradiance / _LIGHT
 
@@ -272,15 +239,13 @@ def joint_scale(signals: Sequence[Scale]) -> Scale:
     if not signals:
         raise SoftError("no signals")
 
-    def hull(bands: Sequence[tuple[float, float]]) -> tuple[float, float]:
-        return min(low for low, _ in bands), max(high for _, high in bands)
+    def hull(bands: Iterable[tuple[float, float]]) -> tuple[float, float]:
+        low, high = zip(*bands, strict=True)
+        return min(low), max(high)
 
-    return Scale(
-        sum(signal.count for signal in signals),
-        hull([signal.time for signal in signals]),
-        hull([signal.values for signal in signals]),
-        hull([signal.space for signal in signals]),
-    )
+    count = sum(signal.count for signal in signals)
+    time, values = hull(s.time for s in signals), hull(s.values for s in signals)
+    return Scale(count, time, values, hull(signal.space for signal in signals))
 
 
 def gain_of_parting(signals: Sequence[Scale]) -> float:
@@ -292,10 +257,8 @@ def gain_of_parting(signals: Sequence[Scale]) -> float:
 class Prototypes:
     """Signals as functions of a few, and what is left of them (section 2.4.2.1).
 
-    Attributes:
-        followed: the part of the signals that the prototypes give (samples, signals).
-        deviations: the rest.
-        energy: share of the signals' energy in the deviations.
+    The part that the prototypes give, the deviations (samples, signals), and the share
+    of the energy in these.
     """
 
     followed: np.ndarray
@@ -304,11 +267,9 @@ class Prototypes:
 
 
 def prototypes(signals: np.ndarray, count: int) -> Prototypes:
-    """Part signals into so many prototypes and deviations, by singular values.
+    """Part signals (samples, signals) into prototypes and deviations.
 
-    Args:
-        signals: (samples, signals).
-        count: of the prototypes.
+    By singular values.
     """
     signals = np.asarray(signals, dtype=float)
     mean = signals.mean(axis=0)
@@ -320,12 +281,7 @@ def prototypes(signals: np.ndarray, count: int) -> Prototypes:
 
 
 def rigid_deviation(points: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """Deviation of points from the best rigid motion (Kabsch) (n, 3) [m].
-
-    Args:
-        points: before (n, 3) [m].
-        moved: after (n, 3) [m].
-    """
+    """Deviation of moved points from the best rigid motion (Kabsch) (n, 3) [m]."""
     a, b = points - points.mean(axis=0), moved - moved.mean(axis=0)
     left, _, right = np.linalg.svd(a.T @ b)
     turn = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])

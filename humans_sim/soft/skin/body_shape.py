@@ -184,7 +184,7 @@ class Part:
         frame: link that it is given in.
         materials: ends along the axis [m] and what it is made of up to them.
         bones: places along the axis [m] and the joints' frames that carry it there.
-        finer: how many times finer it is meshed.
+        spots: centres, sizes [m] and materials of spots on it.
     """
 
     name: str
@@ -197,13 +197,9 @@ class Part:
 
 @dataclass(frozen=True)
 class BodyShape:
-    """The implicit surface of a subject.
+    """The implicit surface of a subject in a pose: its parts, and their sizes.
 
-    Attributes:
-        parts: what it is made of.
-        sweeps: their sizes.
-        pose: configuration in which it is made.
-        colours: red, green, blue of the materials.
+    The colours are red, green, blue of the materials.
     """
 
     parts: tuple[Part, ...]
@@ -221,9 +217,8 @@ class BodyShape:
 
     def along(self, part: int, points: np.ndarray) -> np.ndarray:
         """Where points are along a part's axis (n,) [m]."""
-        return np.asarray(
-            (points - self.sweeps.frames[part, 9:]) @ self.sweeps.frames[part, 6:9]
-        )
+        frame = self.sweeps.frames[part]
+        return np.asarray((points - frame[9:]) @ frame[6:9])
 
     def materials(self, points: np.ndarray) -> np.ndarray:
         """Names of the materials at points (n,)."""
@@ -254,15 +249,7 @@ def making_pose(model: Model, name: str = "human36") -> np.ndarray:
 
 
 def body_shape(model: Model, name: str = "human36") -> BodyShape:
-    """The body of a subject, by a file of ``config/skins``.
-
-    Args:
-        model: with the links and tags of the file.
-        name: of the file.
-
-    Raises:
-        SoftError: the model has other links.
-    """
+    """The body of a subject, by a file of ``config/skins`` with its links and tags."""
     fields = read_yaml(skin_file(name)).fields(_KEYS)
     scale = model.height / fields["height"].positive()
     stout = model.mass / fields["mass"].positive() / scale**3
@@ -313,24 +300,21 @@ class _PartMaker:
 
     def add(self, value: YamlValue, prefix: str, sign: float) -> None:
         """Add a part of one side."""
-        fields = value.fields(
-            ("name", "links", "frame", "axis", "stations", "materials", "bones"),
-            ("sides", "at", "front", "joints", "caps", "blend", "cuts", "bumps")
-            + ("spots",),
-        )
+        need = ("name", "links", "frame", "axis", "stations", "materials", "bones")
+        may = ("sides", "at", "front", "joints", "caps", "blend", "cuts", "bumps")
+        fields = value.fields(need, (*may, "spots"))
         frame = self._own(fields["frame"].text(), prefix)
         lean = fields["frame"].text() in _LEAN
         self._girth = self._scale if lean else self._stout
         placed = _Placed(self._pose_of(frame), sign, self._scale)
-        origin = (
-            placed.point(fields["at"].vector(3))
-            if "at" in fields
-            else (np.array(placed.pose.translation))
-        )
+        origin = np.array(placed.pose.translation)
+        if "at" in fields:
+            origin = placed.point(fields["at"].vector(3))
         along = placed.direction(fields["axis"].vector(3))
-        front = placed.direction(
-            fields["front"].vector(3) if "front" in fields else np.array([1.0, 0, 0])
-        )
+        ahead = np.array([1.0, 0.0, 0.0])
+        if "front" in fields:
+            ahead = fields["front"].vector(3)
+        front = placed.direction(ahead)
         front -= (front @ along) * along
         front /= np.linalg.norm(front)
         out = sign * np.cross(along, front)
@@ -347,12 +331,16 @@ class _PartMaker:
         cuts = [placed.plane(item.vector(4)) for item in fields.get("cuts", ())]
         cuts = (cuts + 2 * [np.array(_ENDLESS)])[:2]
         caps = self._girth * caps
-        self._store(
-            frames=np.concatenate([front, out, along, origin]),
-            spans=np.array([*places[[0, -1]], *caps, _widest(table, caps)]),
-            tables=table,
-            planes=np.array(cuts),
-        )
+        # How far the part goes from its axis, or beyond its ends [m].
+        across = np.abs(table[:, :2]) + np.maximum(table[:, [2, 4]], table[:, [3, 5]])
+        widest = float(max(np.hypot(*across.T).max(), caps.max()))
+        for key, row in (
+            ("frames", np.concatenate([front, out, along, origin])),
+            ("spans", np.array([*places[[0, -1]], *caps, widest])),
+            ("tables", table),
+            ("planes", np.array(cuts)),
+        ):
+            self._rows.setdefault(key, []).append(np.asarray(row, dtype=float))
         links = tuple(self._link(item.text(), prefix) for item in fields["links"])
         self._blend(k, links, prefix, fields.get("blend"))
         both = not prefix
@@ -363,16 +351,14 @@ class _PartMaker:
                 sizes = bump[3:] * self._girth
                 self._bumps.append([k, *centre, *sizes])
         spots = tuple(self._spots(fields.get("spots", ()), placed, both))
+        marks = self._marks(fields["bones"], where)
         self.parts.append(
             Part(
                 f"{prefix}{fields['name'].text()}",
                 links,
                 frame,
                 tuple(self._marks(fields["materials"], where)),
-                tuple(
-                    (s, self._own(name, prefix))
-                    for s, name in self._marks(fields["bones"], where)
-                ),
+                tuple((s, self._own(name, prefix)) for s, name in marks),
                 spots,
             )
         )
@@ -386,10 +372,6 @@ class _PartMaker:
             edges=np.array(self._edges, dtype=np.int64).reshape(-1, 2),
             widths=np.array(self._widths, dtype=float),
         )
-
-    def _store(self, **rows: np.ndarray) -> None:
-        for key, row in rows.items():
-            self._rows.setdefault(key, []).append(np.asarray(row, dtype=float))
 
     def _pose_of(self, name: str) -> pin.SE3:
         if name not in self._poses:
@@ -434,9 +416,8 @@ class _PartMaker:
         return pairs
 
     def _marks(self, value: YamlValue, where: _Stations) -> list[tuple[float, str]]:
-        return [
-            (float(where(np.array([s]))[0]), name) for s, name in self._pairs(value)
-        ]
+        pairs = self._pairs(value)
+        return [(float(where(np.array([s]))[0]), name) for s, name in pairs]
 
     def _spots(
         self, items: object, placed: _Placed, both: bool
@@ -521,9 +502,3 @@ def _parent_link(model: Model, link: str) -> str:
         if joint in bodies:
             return bodies[joint]
     return ""
-
-
-def _widest(table: np.ndarray, caps: np.ndarray) -> float:
-    """How far a part goes from its axis, or beyond its ends [m]."""
-    across = np.abs(table[:, :2]) + np.maximum(table[:, [2, 4]], table[:, [3, 5]])
-    return float(max(np.hypot(*across.T).max(), caps.max()))

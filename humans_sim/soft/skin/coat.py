@@ -87,9 +87,8 @@ class Piece:
         """Refuse what cannot hang."""
         dimensions = 3 if self.kind == "pack" else 2
         if len(self.size) != dimensions or len(self.counts) != dimensions:
-            raise SoftError(
-                f"{self.name}: a {self.kind} has {dimensions} sizes and counts"
-            )
+            need = f"{dimensions} sizes and counts"
+            raise SoftError(f"{self.name}: a {self.kind} has {need}")
         if min(self.size) <= 0.0 or not self.mass > 0.0:
             raise SoftError(f"{self.name}: its sizes and its mass must be above 0")
         if min(self.counts) < 1 or self.counts[-1] < 2:
@@ -101,7 +100,8 @@ class Piece:
 
     def points(self) -> np.ndarray:
         """Masses in the link's frame, those that are fixed first (rows, across, 3)."""
-        across = np.linspace(-0.5, 0.5, self.counts[0]) if self.counts[0] > 1 else [0.0]
+        count = self.counts[0]
+        across = np.linspace(-0.5, 0.5, count) if count > 1 else np.zeros(1)
         if self.kind == "pack":
             width, height, depth = self.size
             up = np.linspace(-0.5, 0.5, self.counts[1])
@@ -134,11 +134,9 @@ class Piece:
                     near = range(k + 1, across)
                     found += [(own, row * across + other) for other in near]
                     if row + 1 < rows:
-                        found += [
-                            (own, own - k + across + other)
-                            for other in range(across)
-                            if other != k
-                        ]
+                        below = own - k + across
+                        others = (j for j in range(across) if j != k)
+                        found += [(own, below + j) for j in others]
         return found
 
 
@@ -182,18 +180,15 @@ class Coat:
     @property
     def anchors(self) -> list[tuple[str, np.ndarray]]:
         """Links and places of all that is driven: fixed masses, then balls."""
-        found: list[tuple[str, np.ndarray]] = []
-        for piece in self.pieces:
-            found += [(piece.link, place) for place in piece.points()[0]]
-        return found + [(ball.link, np.array(ball.at)) for ball in self.balls]
+        fixed = [(p.link, place) for p in self.pieces for place in p.points()[0]]
+        return fixed + [(ball.link, np.array(ball.at)) for ball in self.balls]
 
     def network(self, poses: dict[str, tuple[np.ndarray, np.ndarray]]) -> Network:
         """The coat where the links have these rotations and places.
 
         Driven masses are those of :attr:`anchors`, in their order.
         """
-        network = Network()
-        hung, links = [], []
+        network, hung, links = Network(), [], []
         for piece in self.pieces:
             turn, shift = poses[piece.link]
             rows = piece.points() @ turn.T + shift
@@ -232,11 +227,7 @@ class Coat:
         return network
 
     def reaction(self, system: Any) -> CoatReaction:
-        """Its reaction on a biped (a ``SurfaceReaction``).
-
-        Raises:
-            CouplingError: one way is asked for, and the body would feel it.
-        """
+        """Its reaction on a biped (a ``SurfaceReaction``)."""
         self._reaction = CoatReaction(self, system)
         return self._reaction
 
@@ -270,12 +261,9 @@ _FREQUENCIES = 40
 
 @dataclass(frozen=True)
 class CoatInfluence:
-    """The influence of a piece on the link that carries it.
+    """The influence of a piece [kg] on the link that carries it.
 
     Attributes:
-        piece: its name.
-        link: that carries it.
-        mass: of the piece [kg].
         carried_by: mass that the body has at the point, where it is least [kg].
         influence: the verdict, with the errors expected.
     """
@@ -293,11 +281,9 @@ class CoatInfluence:
 
     def report(self) -> str:
         """A line."""
-        return (
-            f"{self.piece} ({self.mass:g} kg) on {self.link}, which has "
-            f"{self.carried_by:.3g} kg there: "
-            + self.influence.report("the body", self.piece)
-        )
+        there = f"{self.carried_by:.3g} kg there"
+        head = f"{self.piece} ({self.mass:g} kg) on {self.link}, which has {there}: "
+        return head + self.influence.report("the body", self.piece)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -307,13 +293,7 @@ class CoatInfluence:
 def coat_influences(
     system: Any, q: np.ndarray, coat: Coat
 ) -> tuple[CoatInfluence, ...]:
-    """Look at all pieces of a coat.
-
-    Args:
-        system: the biped, with its locks.
-        q: a configuration.
-        coat: what it wears.
-    """
+    """Look at all pieces of a coat on a biped, with its locks, in a configuration."""
     model = system.model
     free = np.setdiff1d(np.arange(model.nv), system.locked)
     inertia = model.inertia(q)[np.ix_(free, free)]
@@ -327,9 +307,8 @@ def coat_influences(
         load = piece_admittance(piece, omega)
         influence = classify(body, load, omega, tolerance=coat.tolerance)
         least = 1.0 / float(along @ mobility @ along)
-        influences.append(
-            CoatInfluence(piece.name, piece.link, piece.mass, least, influence)
-        )
+        name, link, mass = piece.name, piece.link, piece.mass
+        influences.append(CoatInfluence(name, link, mass, least, influence))
     return tuple(influences)
 
 
@@ -342,11 +321,7 @@ def piece_admittance(piece: Piece, omega: np.ndarray) -> np.ndarray:
 
 
 def refuse_two_way(influences: tuple[CoatInfluence, ...]) -> None:
-    """Refuse to drive a coat one way where the body would feel it.
-
-    Raises:
-        CouplingError: the report of why.
-    """
+    """Refuse to drive a coat one way where the body would feel it: CouplingError."""
     heavy = [one for one in influences if not one.one_way]
     if heavy:
         reasons = "; ".join(one.report() for one in heavy)
@@ -362,10 +337,8 @@ def point_jacobian(
     data = model.data()
     pin.computeJointJacobians(model.pin, data, q)
     pin.updateFramePlacements(model.pin, data)
-    frame = model.pin.getFrameId(link)
-    full = pin.getFrameJacobian(
-        model.pin, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-    )
+    frame, axes = model.pin.getFrameId(link), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    full = pin.getFrameJacobian(model.pin, data, frame, axes)
     offset = data.oMf[frame].rotation @ place
     return np.asarray(full[:3] - pin.skew(offset) @ full[3:])
 
@@ -375,24 +348,14 @@ _STEP = 1e-6
 
 
 def refuse_heavy(system: Any, q: np.ndarray, coat: Coat) -> None:
-    """Refuse a coat that cannot come after the body, before anything is simulated.
-
-    Raises:
-        CouplingError: the report of why.
-    """
+    """Refuse a coat that cannot come after the body, before anything is simulated."""
     refuse_two_way(coat_influences(system, q, coat))
 
 
 def with_coat(run: Run, system: Any, coat: Coat) -> Run:
-    """A run whose body wears a coat that it does not feel.
+    """A run of a biped, with its locks, that wears a coat one way.
 
-    Args:
-        run: of the body alone.
-        system: the biped, with its locks.
-        coat: one way.
-
-    Raises:
-        CouplingError: the body would feel it.
+    CouplingError: the body would feel it.
     """
     reaction = coat.reaction(system)
     reaction.put_on(run.q[0])
@@ -425,14 +388,9 @@ def _track(run: Run, reaction: Any) -> CubicHermiteSpline:
 class CoatReaction:
     """Forces of a coat on a biped, from sample to sample.
 
-    Args:
-        coat: what is worn.
-        system: the biped.
-
     Attributes:
         held: generalised force until the next sample (nv,) [N m, N].
         due: time of the next sample [s].
-        system: the biped.
         tracks: positions of all masses by times of samples (masses, 3) [m].
         masses: names of the masses.
         longest_period: of a sample with which the coat surely stays bounded [s].
@@ -441,7 +399,6 @@ class CoatReaction:
     """
 
     def __init__(self, coat: Coat, system: Any) -> None:
-        """Nothing is worn before the first sample."""
         self._coat, self.system = coat, system
         self._data = system.model.data()
         self._anchors = coat.anchors
@@ -485,19 +442,13 @@ class CoatReaction:
         model = self.system.model
         pin.forwardKinematics(model.pin, self._data, q)
         pin.updateFramePlacements(model.pin, self._data)
-        return np.array(
-            [
-                self._data.oMf[frame].act(place)
-                for frame, (_, place) in zip(self._frames, self._anchors, strict=True)
-            ]
-        )
+        pairs = zip(self._frames, self._anchors, strict=True)
+        return np.array([self._data.oMf[k].act(place) for k, (_, place) in pairs])
 
     def follow(self, places: np.ndarray) -> np.ndarray:
         """One step of the coat to places of what is driven; its forces on them [N]."""
-        network = self._network
-        assert network is not None
         before, old = self._pull(), self._old
-        network.step(places)
+        self._worn.step(places)
         after = self._pull()
         self._work -= 0.5 * float(np.sum((before + after) * (places - old)))
         self._old = places
@@ -507,9 +458,8 @@ class CoatReaction:
     def put_on(self, q: np.ndarray) -> None:
         """Look at the coupling, and hang the coat on the links.
 
-        Raises:
-            CouplingError: one way is asked for, and the body would feel it.
-            UnstableStepError: the coat's period is too long for it.
+        CouplingError: one way is asked for, and the body would feel it;
+        UnstableStepError: the coat's period is too long for it.
         """
         coat, system = self._coat, self.system
         coat.influences = coat_influences(system, q, coat)
@@ -532,17 +482,18 @@ class CoatReaction:
         self._least = network.energy().total
         self._scale = self.energy_growth = self.largest_stretch = 0.0
 
+    @property
+    def _worn(self) -> NetworkSimulation:
+        assert self._network is not None
+        return self._network
+
     def _pull(self) -> np.ndarray:
         """Forces of the coat on what is driven (d, 3) [N]."""
-        network = self._network
-        assert network is not None
-        return network.forces[np.array(network.network.driven)]
+        return self._worn.forces[np.array(self._worn.network.driven)]
 
     def _balance(self) -> None:
         """Energy of the coat less the work of the body: it must not grow."""
-        network = self._network
-        assert network is not None
-        energy = network.energy()
+        energy = self._worn.energy()
         own = energy.total - self._work
         self._scale = max(self._scale, energy.kinetic, abs(self._work))
         self._least = min(self._least, own)
@@ -554,9 +505,7 @@ class CoatReaction:
 
     def _lengths(self) -> np.ndarray:
         """Of all links of the pieces (n,) [m]."""
-        network = self._network
-        assert network is not None
-        ends = network.positions[self._coat.lines]
+        ends = self._worn.positions[self._coat.lines]
         return np.asarray(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1))
 
     def _generalised(self, q: np.ndarray, forces: np.ndarray) -> np.ndarray:

@@ -77,12 +77,9 @@ class Blob:
 
 @dataclass(frozen=True)
 class DistanceField:
-    """Wyvill's polynomial of the distance from a segment, nothing beyond a radius.
+    """Wyvill's polynomial of the distance from a segment [m], nothing beyond a radius.
 
-    Attributes:
-        start: of the segment [m].
-        end: of the segment; the start again for a point [m].
-        radius: R, where the field ends; it is a half at R / 2 [m].
+    It is a half at R / 2 of the radius R [m]; the end is the start for a point.
     """
 
     start: Sequence[float]
@@ -127,11 +124,7 @@ class SegmentField:
     :math:`\int e^{-\|\sigma - M\|^2 / 2 w^2} d\sigma / w`; a segment cut in two gives
     the same field.
 
-    Attributes:
-        start: of the segment [m].
-        end: of the segment [m].
-        width: w of the Gaussian [m].
-        strength: factor.
+    The segment is from start to end [m], the Gaussian has a width w [m].
     """
 
     start: Sequence[float]
@@ -177,9 +170,7 @@ class Blend:
     At each point the strongest element rules, and its neighbours are added: a hand near
     a thigh does not fuse with it. With no neighbours given, all fields add up.
 
-    Attributes:
-        elements: the fields.
-        neighbours: pairs of elements that blend; None for all.
+    Neighbours are pairs of elements that blend; None for all.
     """
 
     elements: Sequence[Field]
@@ -219,9 +210,7 @@ class FieldContact:
     Points on the surface of one that lie inside the other are pushed out along the
     normal of the other, by a stiffness for each area; the other takes the opposite.
 
-    Attributes:
-        level: of both surfaces.
-        stiffness: for each area [N/m³].
+    The level is that of both surfaces, the stiffness for each area [N/m³].
     """
 
     level: float
@@ -232,10 +221,7 @@ class FieldContact:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Forces on points of a surface, and on the other body there (n, 3) [N].
 
-        Args:
-            points: on the surface of one body (n, 3) [m].
-            areas: that they stand for (n,) [m²].
-            other: field of the other body.
+        The points (n, 3) [m] stand for areas (n,) [m²].
         """
         if not self.stiffness > 0.0:
             raise SoftError(f"a stiffness of {self.stiffness:g} N/m³, must be above 0")
@@ -273,12 +259,7 @@ def net_of(
     spacing: float,
     magnifier: Magnifier | None = None,
 ) -> trimesh.Trimesh:
-    """The mesh of :func:`humans_sim.core.surface_nets.net_of`; its arguments.
-
-    Raises:
-        SoftError: the surface leaves the box, is not in it, or has details that the
-            grid is too coarse for.
-    """
+    """The mesh of :func:`humans_sim.core.surface_nets.net_of`, with a SoftError."""
     with _soft_errors():
         return surface_nets.net_of(distance, bounds, spacing, magnifier)
 
@@ -286,25 +267,16 @@ def net_of(
 def mesh_of(
     surface: Field, level: float, bounds: np.ndarray, spacing: float
 ) -> trimesh.Trimesh:
-    """The closed mesh where a field has a value; outside it the field is lower.
+    """The closed mesh where a field has a level; outside it the field is lower.
 
-    Args:
-        surface: the field.
-        level: its value on the surface.
-        bounds: lower and upper corner of a box around it (2, 3) [m].
-        spacing: of the grid [m].
-
-    Raises:
-        SoftError: the surface leaves the box, or is not in it.
+    On a grid of a spacing between the corners of a box around it (2, 3) [m];
+    SoftError: the surface leaves the box, or is not in it.
     """
     low, high = np.asarray(bounds, dtype=float)
     if not (spacing > 0.0 and (high > low).all()):
         raise SoftError("a mesh needs a spacing above 0 and a box with sides above 0")
     sides = np.maximum(np.ceil((high - low) / spacing) + 1, 2)
-    GRID_POINTS.check("a surface", *sides, error=SoftError)
-    counts = sides.astype(int)
-    axes = [low[k] + spacing * np.arange(counts[k]) for k in range(3)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    counts, grid = _grid("a surface", low, sides, spacing)
     values = surface.value(grid) - level
     inside = (values > 0.0).reshape(counts)
     if not inside.any():
@@ -320,12 +292,21 @@ def mesh_of(
     return trimesh.Trimesh(vertices, faces.reshape(-1, 3), process=False)
 
 
+def _grid(
+    what: str, low: np.ndarray, sides: np.ndarray, spacing: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of places along the sides of a box from a corner on, and the places."""
+    GRID_POINTS.check(what, *sides, error=SoftError)
+    counts = sides.astype(int)
+    axes = [low[k] + spacing * np.arange(counts[k]) for k in range(3)]
+    return counts, np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
 def _triangles(inside: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Triangles as edges of the grid from inside to outside, facing out (t, 3, 2)."""
     strides = np.array([counts[1] * counts[2], counts[2], 1])
-    cells = np.stack(
-        np.meshgrid(*[np.arange(n - 1) for n in counts], indexing="ij"), axis=-1
-    ).reshape(-1, 3)
+    axes = np.meshgrid(*[np.arange(n - 1) for n in counts], indexing="ij")
+    cells = np.stack(axes, axis=-1).reshape(-1, 3)
     corners = (cells @ strides)[:, None] + CORNERS @ strides
     mixed = inside[corners]
     corners = corners[mixed.any(axis=1) & ~mixed.all(axis=1)]
@@ -361,13 +342,7 @@ _CASES = {
 
 @dataclass(frozen=True)
 class ProbeField:
-    """Force on a probe from points, by a law of the distance.
-
-    Attributes:
-        points: of the model (n, 3) [m].
-        law: between a point and the probe.
-        radius: of the probe; 0 for a point [m].
-    """
+    """Force on a probe of a radius from points (n, 3) [m], by a law of the distance."""
 
     points: np.ndarray
     law: LinkLaw
@@ -387,11 +362,11 @@ class ProbeField:
 
     def gradient(self, places: np.ndarray) -> np.ndarray:
         """By central differences (m, 3) [N/m]."""
-        steps = 1e-6 * np.eye(3)
-        return np.stack(
-            [(self.value(places + s) - self.value(places - s)) / 2e-6 for s in steps],
-            axis=1,
-        )
+        rates = [
+            (self.value(places + step) - self.value(places - step)) / 2e-6
+            for step in 1e-6 * np.eye(3)
+        ]
+        return np.stack(rates, axis=1)
 
 
 @dataclass(frozen=True)
@@ -439,14 +414,14 @@ def contour(
     radius: float = 0.0,
     reach: float = 0.0,
 ) -> Contour:
-    """The contour of points as a probe feels them.
+    """The contour of points (n, 3) [m] as a probe of a radius [m] feels them.
 
     Args:
-        points: of the model (n, 3) [m].
+        points: of the model.
         law: of the force between a point and the probe, by their distance.
         sensitivity: force that the probe tells from nothing [N].
         spacing: of the voxels [m].
-        radius: of a ball as a probe; 0 for a point [m].
+        radius: of a ball as a probe; 0 for a point.
         reach: distance beyond which the law has no force; that of a stop unless given.
 
     Raises:
@@ -459,10 +434,7 @@ def contour(
     margin = reach + radius + 2 * spacing
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     sides = np.ceil((high - low) / spacing) + 1
-    GRID_POINTS.check("a contour", *sides, error=SoftError)
-    counts = sides.astype(int)
-    axes = [low[k] + spacing * np.arange(counts[k]) for k in range(3)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    counts, grid = _grid("a contour", low, sides, spacing)
     field = ProbeField(points, law, radius)
     inside = (field.value(grid) > sensitivity).reshape(counts)
     return Contour(inside, low, spacing, field, sensitivity)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import os
 import xml.etree.ElementTree as ET
 import zipfile
@@ -50,11 +49,6 @@ def cut_mesh(
 
     Edges whose ends differ are cut where the label changes, once each, so that a closed
     mesh stays closed.
-
-    Args:
-        vertices: (n, 3) [m].
-        faces: triangles (m, 3).
-        labels: of points.
     """
     own = labels(vertices)
     ends = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
@@ -115,12 +109,9 @@ _RAMP = 0.08
 
 @dataclass(frozen=True)
 class HeadAndHands:
-    """Shrinks what is above a height, and what is farther out than the wrists.
+    """Shrinks what is above the neck [m], and farther out than the left wrist (3,) [m].
 
-    Attributes:
-        neck: height above which only the head is [m].
-        wrist: of the left arm; only hands are farther from the middle (3,) [m].
-        slope: how much lower hands are for each metre further out.
+    Hands are lower by a slope for each metre further out.
     """
 
     neck: float
@@ -136,13 +127,9 @@ class HeadAndHands:
         middle = self.wrist[2] - self.slope * np.maximum(out, 0.0)
         far = np.abs(y) > reach
         low = middle + (z - self.wrist[2] + self.slope * np.maximum(out, 0)) / hand
-        return np.column_stack(
-            [
-                x / (hand * head),
-                np.where(far, np.sign(y) * (reach + out), y / head),
-                np.where(far, low, self.neck + up),
-            ]
-        )
+        side = np.where(far, np.sign(y) * (reach + out), y / head)
+        height = np.where(far, low, self.neck + up)
+        return np.column_stack([x / (hand * head), side, height])
 
     def magnification(self, places: np.ndarray) -> np.ndarray:
         """How many times larger the grid's space is there (n,)."""
@@ -182,13 +169,9 @@ def cache_folder() -> Path:
 def skin_key(model: Model, spacing: float) -> str:
     """The name of a skin by its sources: the file, the subject's sizes, the grid."""
     placements = [pose.translation for pose in model.pin.jointPlacements]
-    sizes = np.concatenate(
-        [
-            np.ravel(placements),
-            model.tags(model.neutral())[:-1].ravel(),
-            [model.mass, model.height, spacing],
-        ]
-    )
+    lengths = [model.mass, model.height, spacing]
+    tags = model.tags(model.neutral())[:-1]
+    sizes = np.concatenate([np.ravel(placements), tags.ravel(), lengths])
     digest = hashlib.sha256(skin_file(model.name).read_bytes())
     digest.update(f"{VERSION} {model.name}".encode())
     digest.update(np.round(sizes, 9).tobytes())
@@ -210,21 +193,14 @@ def cached(model: Model, spacing: float, make: Callable[[Model, float], Skin]) -
 
 
 def _arrays(skin: Skin) -> dict[str, np.ndarray]:
-    arrays = {}
-    for field in fields(skin):
-        values = np.asarray(getattr(skin, field.name))
-        arrays[field.name] = (
-            values.astype(np.float32) if field.name == "weights" else values
-        )
-    return arrays
+    arrays = {item.name: np.asarray(getattr(skin, item.name)) for item in fields(skin)}
+    return {**arrays, "weights": skin.weights.astype(np.float32)}
 
 
 def _read(path: Path) -> Skin:
     with np.load(path, allow_pickle=False) as file:
         arrays = {field.name: file[field.name] for field in fields(Skin)}
-    words = {
-        key: tuple(str(word) for word in arrays[key]) for key in ("materials", "bones")
-    }
+    words = {key: tuple(map(str, arrays[key])) for key in ("materials", "bones")}
     weights = arrays["weights"].astype(float)
     arrays["weights"] = weights / weights.sum(axis=1)[:, None]
     if not np.isfinite(arrays["vertices"]).all():
@@ -245,15 +221,10 @@ _SOLE = "soles"
 
 @lru_cache(maxsize=8)
 def skin_of(model: Model, spacing: float = SPACING) -> Skin:
-    """The skin of a human model, from the cache where it is there.
+    """The skin of Human36 with any lengths, from the cache where it is there.
 
-    Args:
-        model: Human36 with any lengths.
-        spacing: of the grid for a person of 1.741 m; of head and hands it is a half
-            and a third of it [m].
-
-    Raises:
-        SoftError: the model has no skin.
+    The spacing is of the grid for a person of 1.741 m; of head and hands it is a half
+    and a third of it [m].
     """
     if not has_skin(model):
         raise SoftError(f"{model.name} has no skin; there is one for: {SKINNED[0]}")
@@ -266,12 +237,7 @@ def has_skin(model: Model) -> bool:
 
 
 def make_skin(model: Model, spacing: float = SPACING) -> Skin:
-    """Make a skin, without the cache.
-
-    Args:
-        model: Human36 with any lengths.
-        spacing: as in :func:`skin_of`.
-    """
+    """Make a skin, without the cache; see :func:`skin_of`."""
     shape = body_shape(model)
     net = _closed_net(model, shape, spacing * model.height / 1.741)
     names = tuple(shape.colours)
@@ -281,18 +247,13 @@ def make_skin(model: Model, spacing: float = SPACING) -> Skin:
         words, inverse = np.unique(shape.materials(points), return_inverse=True)
         return np.array([numbers[str(word)] for word in words])[inverse]
 
-    vertices, faces, own = cut_mesh(
-        np.asarray(net.vertices), np.asarray(net.faces), labels
-    )
+    faces = np.asarray(net.faces)
+    vertices, faces, own = cut_mesh(np.asarray(net.vertices), faces, labels)
     bones, weights = _weights(shape, vertices, faces)
     soles = np.unique(faces[own == numbers[_SOLE]])
-    for side in ("l_", "r_"):
-        near = (
-            soles[vertices[soles, 1] > 0]
-            if side == "l_"
-            else (soles[vertices[soles, 1] <= 0])
-        )
-        weights[near] = np.array(bones) == f"{side}ankle_roll"
+    left = vertices[soles, 1] > 0
+    for side, near in (("l", soles[left]), ("r", soles[~left])):
+        weights[near] = np.array(bones) == f"{side}_ankle_roll"
     vertices = _flat_soles(model, shape.pose, vertices, soles)
     return Skin(
         vertices,
@@ -309,20 +270,18 @@ def make_skin(model: Model, spacing: float = SPACING) -> Skin:
 
 def _closed_net(model: Model, shape: BodyShape, spacing: float) -> trimesh.Trimesh:
     """The mesh of a body, on a finer grid where fingers grow together on it."""
-    magnifier = _magnifier(model, shape.pose)
+    pose = shape.pose
+    elbow, wrist = model.frame_pose(pose, "l_forearm"), model.frame_pose(pose, "l_hand")
+    along = wrist.translation - elbow.translation
+    neck = float(model.frame_pose(pose, "head").translation[2] + 0.012 * model.height)
+    slope = -along[2] / along[1]
+    magnifier = HeadAndHands(neck, np.array(wrist.translation), slope)
     for _ in range(_REFINEMENTS):
         net = net_of(shape.distance, magnifier.box(model.height), spacing, magnifier)
         if net.euler_number == 2:
             return net
         spacing *= 0.85
     raise SoftError(f"the skin of {model.name} is no sphere: its parts touch")
-
-
-def _magnifier(model: Model, pose: np.ndarray) -> HeadAndHands:
-    elbow, wrist = model.frame_pose(pose, "l_forearm"), model.frame_pose(pose, "l_hand")
-    along = wrist.translation - elbow.translation
-    neck = model.frame_pose(pose, "head").translation[2] + 0.012 * model.height
-    return HeadAndHands(float(neck), np.array(wrist.translation), -along[2] / along[1])
 
 
 def _weights(
@@ -371,10 +330,6 @@ def link_meshes(model: Model, skin: Skin) -> dict[tuple[str, str], trimesh.Trime
     """Pieces of a skin in their links' frames, by link and material.
 
     Pieces of neighbours overlap at their joint, so that it stays covered when bent.
-
-    Args:
-        model: whose skin it is.
-        skin: all of it.
     """
     pieces: dict[tuple[str, str], trimesh.Trimesh] = {}
     for link, bones in _bones_of_links(model, skin).items():
@@ -386,9 +341,9 @@ def link_meshes(model: Model, skin: Skin) -> dict[tuple[str, str], trimesh.Trime
             faces = skin.faces[own & (skin.labels == k)]
             if len(faces):
                 used, inverse = np.unique(faces, return_inverse=True)
-                pieces[link, material] = trimesh.Trimesh(
-                    local[used], inverse.reshape(-1, 3), process=False
-                )
+                local_faces = inverse.reshape(-1, 3)
+                mesh = trimesh.Trimesh(local[used], local_faces, process=False)
+                pieces[link, material] = mesh
     return pieces
 
 
@@ -396,15 +351,7 @@ def save_skinned(model: Model, path: Path | str) -> Path:
     """Write a URDF whose links are drawn by pieces of the skin.
 
     Meshes go into a folder beside it, ``<name>_meshes``. Masses and collision elements
-    stay what they are.
-
-    Args:
-        model: one that has a skin.
-        path: of the URDF.
-
-    Raises:
-        SoftError: the model has no skin.
-        FileWriteError: a file cannot be written.
+    stay what they are. SoftError: the model has no skin.
     """
     skin = skin_of(model)
     path = model.save(path)
@@ -422,12 +369,13 @@ def save_skinned(model: Model, path: Path | str) -> Path:
         for visual in link.findall("visual"):
             link.remove(visual)
             if bare:  # such a link touches with what was drawn of it
-                link.append(_collision(visual))
+                collision = ET.SubElement(link, "collision")
+                collision.extend(part for part in visual if part.tag != "material")
     folder = f"{path.stem}_meshes"
     for (name, word), mesh in link_meshes(model, skin).items():
         file = path.parent / folder / f"{name}_{word}.stl"
         with atomic_stream(file) as stream:
-            stream.write(_stl(mesh))
+            mesh.export(stream, file_type="stl")
         visual = ET.SubElement(links[name], "visual")
         geometry = ET.SubElement(visual, "geometry")
         ET.SubElement(geometry, "mesh", filename=f"{folder}/{file.name}")
@@ -437,18 +385,6 @@ def save_skinned(model: Model, path: Path | str) -> Path:
     with atomic_stream(path) as stream:
         stream.write(text.encode())
     return path
-
-
-def _collision(visual: ET.Element) -> ET.Element:
-    element = ET.Element("collision")
-    element.extend(part for part in visual if part.tag != "material")
-    return element
-
-
-def _stl(mesh: trimesh.Trimesh) -> bytes:
-    stream = io.BytesIO()
-    mesh.export(stream, file_type="stl")
-    return stream.getvalue()
 
 
 def _bones_of_links(model: Model, skin: Skin) -> dict[str, list[int]]:

@@ -61,7 +61,7 @@ def test_rates_are_newtons_and_eulers():
     moving = equations.moving(0.0, q)
     bodies = wrist.bodies()
     state = bodies.state(moving.x, moving.frames, moving.v, moving.w)
-    force, torque = equations.forces(0.0, moving)[:2]
+    force, torque = equations.forces(moving)[:2]
     force, torque = force - 3.0 * state.P, torque - 3.0 * state.L
     a, alpha = bodies.accelerations(state, force, torque)
     h = 1e-7

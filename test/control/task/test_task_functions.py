@@ -51,6 +51,17 @@ def test_jacobian(task: Task, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(task.jacobian(q), np.transpose(columns), atol=1e-7)
 
 
+def test_joints_are_read_by_their_names(
+    human: hs.Model, rng: np.random.Generator
+) -> None:
+    """In the order in which they are named, whatever the model's is."""
+    q = human.random_configuration(rng)
+    angles = dict(zip(human.joint_names, q[7:], strict=True))
+    names = ["r_knee", "l_elbow_pitch", "l_knee"]
+    value = JointTask(human, names).value(q)
+    assert value.tolist() == [angles[name] for name in names]
+
+
 def test_drift(task: Task, rng: np.random.Generator) -> None:
     """The drift is the rate of J v at constant v."""
     model = task.model

@@ -31,6 +31,13 @@ def beside(pose: pin.SE3, point: np.ndarray) -> np.ndarray:
     return np.array([[c, s], [-s, c]]) @ (point - pose.translation[:2])
 
 
+def test_centre_of_pressure() -> None:
+    """A force on the sole presses where it acts."""
+    place, force = np.array([0.03, -0.01, 0.0]), np.array([0.5, -0.2, 8.0])
+    wrench = SoleWrench(force, np.cross(place, force))
+    np.testing.assert_allclose(wrench.pressure, place[:2], rtol=1e-12)
+
+
 @pytest.fixture(scope="module")
 def seen(khr1: hs.Model) -> np.ndarray:
     """A walk with a push: time, capture point seen and true, beside the sole."""

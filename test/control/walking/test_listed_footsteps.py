@@ -12,7 +12,7 @@ import humans_sim as hs
 from humans_sim.control.walking import Footprint, WalkPattern, WalkPhase, WalkSettings
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.control.walking.listed_footsteps import ListedStep, path_footsteps
-from humans_sim.control.walking.settings import SLIP
+from humans_sim.control.walking.sole_legs import SLIP
 
 
 @pytest.fixture(scope="module")

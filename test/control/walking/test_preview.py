@@ -51,7 +51,7 @@ def test_pendulum_is_exact() -> None:
 
 def test_rest_stays_rest(settings: WalkSettings) -> None:
     """Where it stands well, far from the origin too, nothing moves."""
-    preview, place = Preview(settings, OMEGA, 8), np.array([50.0, -30.0])
+    preview, place = Preview(settings, OMEGA), np.array([50.0, -30.0])
     normals, bounds = box(preview.knots, 0.05, place)
     preferred = np.tile(place, (2 * preview.knots, 1))
     state = Pendulum(place, np.zeros(2), place)
@@ -61,7 +61,7 @@ def test_rest_stays_rest(settings: WalkSettings) -> None:
 
 def test_push_is_caught(settings: WalkSettings) -> None:
     """After a push the centre of mass comes back, the ZMP within its bounds."""
-    preview, place = Preview(settings, OMEGA, 8), np.zeros(2)
+    preview, place = Preview(settings, OMEGA), np.zeros(2)
     normals, bounds = box(preview.knots, 0.03, place)
     preferred = np.zeros((2 * preview.knots, 2))
     state = Pendulum(place, np.array([0.15, -0.1]), place)
@@ -76,7 +76,7 @@ def test_push_is_caught(settings: WalkSettings) -> None:
 def test_optimum_is_that_of_scipy(settings: WalkSettings) -> None:
     """Cost and bounds as written, minimised by SLSQP along one axis."""
     short = dataclasses.replace(settings, mpc_horizon=0.48, capture_weight=100.0)
-    preview = Preview(short, OMEGA, 8)
+    preview = Preview(short, OMEGA)
     n, period, unit = preview.knots, short.mpc_period, short.com_height
     normals, bounds = box(n, 0.02, np.zeros(2))
     steps = np.where(np.arange(2 * n) < n // 2, -0.015, 0.018)

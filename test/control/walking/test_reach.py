@@ -49,14 +49,13 @@ def test_longer_steps_than_the_legs_reach_are_cut(bip: hs.Model) -> None:
     pattern = WalkPattern(bip, settings)
     reach = Reach(
         bip,
-        ("l_sole", "r_sole"),
-        settings.turns,
+        settings,
         pattern.standing(),
         settings.com_height,
         settings.stance_width,
         settings.zmp_forward,
     )
-    assert reach.stands()
+    assert reach.longest(Step(), 0.0) == (1.0, ())
     assert reach.longest(Step(forward=settings.max_forward), 0.03) == (1.0, ())
     share, blocked = reach.longest(Step(forward=1.5), 0.03)
     assert share in SHARES and share < 1.0 and blocked

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim.soft as soft
+from humans_sim.soft.packed_numbers import packed_heights, unpacked_heights
 from humans_sim.core.errors import ParameterError
 
 SOLE = np.array([[0.0, 0.0], [0.06, 0.0], [0.0, 0.04], [0.06, 0.04]])
@@ -70,3 +71,13 @@ def test_faults_are_typed() -> None:
     for numbers in ({"friction": -1.0}, {"stiffness": 0.0}, {"slip": float("nan")}):
         with pytest.raises(ParameterError, match=f"{next(iter(numbers))} must be"):
             soft.PointContact(**numbers)
+
+
+def test_packed_heights(rng: np.random.Generator) -> None:
+    """They come back to 0.1 um; text of another shape is refused."""
+    heights = rng.normal(0.0, 0.01, (3, 4))
+    text = packed_heights(heights)
+    np.testing.assert_allclose(unpacked_heights(text, (3, 4)), heights, atol=5.1e-8)
+    for shape in ((3, 3), (3, 5)):
+        with pytest.raises(soft.SoftError, match="are not of"):
+            unpacked_heights(text, shape)
