@@ -29,6 +29,7 @@ from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import Calibration, calibrate
 from humans_sim.observation.posture.subject import load_subject
+from humans_sim.observation.reconstruction_options import ReconstructionOptions
 from humans_sim.observation.screening.findings import (
     Topic,
     better_set,
@@ -223,6 +224,17 @@ class Person:
     mass: float | None = None
     static: Path | None = None
 
+    def absolute(self) -> Person:
+        """The same with whole paths: workers may run in another folder."""
+        paths: dict[str, Any] = {
+            name: path.expanduser().resolve()
+            for name, path in (("subject", self.subject), ("static", self.static))
+            if path is not None
+        }
+        if self.marker_set.endswith(".yaml"):
+            paths["marker_set"] = str(Path(self.marker_set).expanduser().resolve())
+        return replace(self, **paths)
+
     def load(
         self,
         reading: ReadOptions | None = None,
@@ -265,30 +277,29 @@ class Person:
         return content_hash(named_file("marker_sets", self.marker_set, "marker set"))
 
 
-def choose_person(
-    subject: Path | None,
-    marker_set: str | None,
-    height: float | None = None,
-    mass: float | None = None,
-    static: Path | None = None,
-) -> Person | None:
-    """The person of what was given; None where that is nobody.
+def choose_person(options: ReconstructionOptions) -> Person | None:
+    """The person of options; None where that is nobody.
 
     Raises:
         ParameterError: two of the choices exclude each other.
     """
-    if marker_set is not None and subject is not None:
+    if options.marker_set is not None and options.subject is not None:
         raise ParameterError(
             "a subject has its markers: give a subject or a marker set, not both"
         )
-    if marker_set is not None:
-        return Person(marker_set=marker_set, height=height, mass=mass, static=static)
-    if height is not None or mass is not None or static is not None:
+    if options.marker_set is not None:
+        return Person(
+            marker_set=options.marker_set,
+            height=options.height,
+            mass=options.mass,
+            static=options.static,
+        )
+    if options.has(("height", "mass", "static")):
         raise ParameterError(
             "a subject has its sizes: height, mass and a static trial go with a marker "
             "set"
         )
-    return None if subject is None else Person(subject=subject)
+    return None if options.subject is None else Person(subject=options.subject)
 
 
 def nearest_person(recording: Path, top: Path | None = None) -> Person | None:

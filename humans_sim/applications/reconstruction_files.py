@@ -22,7 +22,6 @@ from humans_sim.analysis.force_comparison import (
     write_generalised_forces,
 )
 from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
-from humans_sim.core.errors import ParameterError
 from humans_sim.core.lazy_names import registered
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
@@ -38,6 +37,11 @@ from humans_sim.observation.posture.humans_tables import (
 )
 from humans_sim.observation.posture.opensim_files import write_osim, write_std_sto
 from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.reconstruction_options import (
+    SCENES,
+    USUAL_FORMATS,
+    check_formats,
+)
 
 _AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 
@@ -159,26 +163,6 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-_SCENES = ("glb", "x3d", "wrl")
-FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz", "bin", "tab", *_SCENES)
-"""What can be written of a reconstruction."""
-USUAL_FORMATS = ("csv", "mot", "npz")
-"""What is written where nothing else is said."""
-
-
-def check_formats(formats: Sequence[str]) -> None:
-    """Refuse unknown formats.
-
-    Raises:
-        ParameterError: one is not in :data:`FORMATS`.
-    """
-    for word in formats:
-        if word not in FORMATS:
-            raise ParameterError(
-                f"'{word}' is not one of the formats {', '.join(FORMATS)}"
-            )
-
-
 def write_reconstruction(
     result: Reconstruction,
     folder: Path,
@@ -197,7 +181,7 @@ def write_reconstruction(
         result: what was reconstructed.
         folder: made if it is not there.
         name: of the files, without an ending.
-        formats: of :data:`FORMATS`.
+        formats: of ``reconstruction_options.FORMATS``.
         report: whether a page is written too.
         forces: of the motion, to be written and shown too.
         title: of the page; empty: the name.
@@ -237,7 +221,7 @@ def write_reconstruction(
         paths.append(write_mcap(result, folder / f"{name}.mcap", scene))
     if "npz" in formats:
         paths.append(result.save(folder / f"{name}.npz"))
-    for word in _SCENES:
+    for word in SCENES:
         if word in formats:
             paths.append(registered("animate")(result, folder / f"{name}.{word}"))
     if forces is not None:

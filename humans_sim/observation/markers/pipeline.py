@@ -257,14 +257,10 @@ class PipelineSettings:
     def of_files(
         cls, settings: Path | str | None, correspondence: Path | None
     ) -> PipelineSettings:
-        """Settings of a file, and a file of correspondences that goes before its own.
-
-        Args:
-            settings: a YAML file; None for the defaults.
-            correspondence: None for that of the settings.
+        """Settings of a YAML file, and a correspondence that goes before its own.
 
         Raises:
-            HumansError: a file of settings is wrong.
+            HumansError: the file of settings is wrong.
         """
         chosen = cls() if settings is None else cls.load(settings)
         if correspondence is None:

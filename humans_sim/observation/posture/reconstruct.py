@@ -50,6 +50,7 @@ from humans_sim.observation.posture.uncertainty import (
     noise_correlation,
     with_uncertainty,
 )
+from humans_sim.observation.reconstruction_options import MODES, SMOOTH, STATIC
 from humans_sim.observation.search_settings import SmootherSettings, SolverSettings
 
 _FEWEST = 3
@@ -282,9 +283,6 @@ def _variances(
         white = white + (correlation - 1.0) * markers
     return white.reshape(shape)
 
-
-STATIC, SMOOTH = "static", "smooth"
-MODES = (STATIC, SMOOTH)
 
 _AT_ONCE = 16
 """Frames between two words of progress."""
