@@ -66,13 +66,7 @@ def support_names(model: Model) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def sole_points(model: Model, q: np.ndarray, v: np.ndarray) -> SolePoints:
-    """Support points of the soles along a motion.
-
-    Args:
-        model: with soles.
-        q: configurations (n, nq).
-        v: velocities (n, nv).
-    """
+    """Support points of the soles along a motion (n, nq), (n, nv)."""
     names, owners = support_names(model)
     points, data = model.tag_points(names), model.data()
     positions = np.empty((len(q), len(names), 3))
@@ -139,10 +133,7 @@ def find_contacts(
 ) -> FootContacts:
     """When the feet of a motion stand.
 
-    Args:
-        t: times (n,) [s].
-        points: of the soles.
-        floor: its height [m]; None: each point rests where it is slow.
+    The floor has a height [m]; None: each point rests where it is slow.
     """
     heights = points.positions[:, :, 2]
     lowest = _lowest(points)
@@ -296,7 +287,6 @@ class PlateStretch:
     """A stretch of samples in which a plate carries load.
 
     Attributes:
-        plate: its name.
         first: first sample of the motion.
         last: last sample.
         sole: the one that stands on it; empty if it is not used.
@@ -338,14 +328,9 @@ def plate_loads(
     contacts: FootContacts,
     cutoff: float,
 ) -> PlateLoads:
-    """Assign the loads of plates to feet.
+    """Assign the loads of plates, in the frame of the motion, to feet.
 
-    Args:
-        plates: in the frame of the motion.
-        t: times of the motion (n,) [s].
-        points: of the soles.
-        contacts: when they stand.
-        cutoff: low pass of the loads [Hz], 0 for none.
+    The loads are low-passed at the cut-off [Hz]; 0: not.
     """
     n, feet = len(t), len(points.soles)
     wrenches, on_plate = np.zeros((n, feet, 6)), np.zeros((n, feet), dtype=bool)
@@ -390,12 +375,7 @@ def plate_loads(
 
 
 def outline_distance(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Distance of points from outlines, seen from above; zero within (n,) [m].
-
-    Args:
-        corners: of a convex outline at each time (n, k, 2) [m].
-        points: (n, 2) [m].
-    """
+    """Distance of points (n, 2) from convex outlines (n, k, 2); zero within (n,)."""
     centre = corners.mean(axis=1, keepdims=True)
     offset = corners - centre
     order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1)

@@ -52,15 +52,10 @@ class JointUse:
     """The use of one joint in a run, beside what the model allows.
 
     Attributes:
-        name: of the joint.
         low: least angle [rad].
         high: largest angle [rad].
-        lower_limit: [rad].
-        upper_limit: [rad].
         torque: largest magnitude [N m].
-        torque_limit: of the model [N m].
         speed: largest magnitude [rad/s].
-        speed_limit: of the model [rad/s].
     """
 
     name: str

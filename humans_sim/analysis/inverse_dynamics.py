@@ -83,12 +83,7 @@ def friction_cone(friction: float) -> np.ndarray:
 
 
 def penalties(height: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """How much a force at each point is penalised.
-
-    Args:
-        height: of the points above their rest [m].
-        speed: over the floor [m/s].
-    """
+    """How much a force is penalised at points so high above rest [m], so fast [m/s]."""
     prices: np.ndarray = (1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2)
     return prices
 
@@ -149,12 +144,10 @@ SHIFT_SPREAD = 0.005
 def consistent_shift(
     t: np.ndarray, excess: np.ndarray, covered: np.ndarray
 ) -> np.ndarray:
-    """The shift of the base (n, 3) [m].
+    """The shift of the base (n, 3) [m] over evenly spaced times (n,) [s].
 
-    Args:
-        t: evenly spaced times (n,) [s].
-        excess: acceleration by the plates minus that of the motion (n, 3) [m/s^2].
-        covered: samples in which plates measured all (n,).
+    The excess is the acceleration by the plates minus that of the motion (n, 3)
+    [m/s^2], of samples in which plates measured all (n,).
     """
     n = len(t)
     step = (t[-1] - t[0]) / (n - 1)

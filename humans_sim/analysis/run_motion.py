@@ -60,7 +60,6 @@ class RunMotion:
 
     Attributes:
         run: the run, up to its last sample with finite numbers in q and v.
-        model: its model.
         weight: [N].
         footprint: x, y and heading of ``base_footprint`` (n, 3) [m, rad]; the heading
             does not jump.

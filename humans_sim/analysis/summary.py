@@ -113,7 +113,6 @@ class Incident:
         time: when, or since when [s].
         joint: of the model; empty for the whole body.
         share: of the time since then, for torque limits; else NaN.
-        text: for people.
     """
 
     kind: str

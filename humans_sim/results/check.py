@@ -37,7 +37,6 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        name: what.
         value: the worst that was found.
         limit: what it may be.
         unit: of both.

@@ -49,11 +49,7 @@ TOLERANCE = 1e-3
 class Deepest(NamedTuple):
     """The shape that is below the ground by most, beyond its tolerance.
 
-    Attributes:
-        depth: negative above the ground [m].
-        tolerance: of its link [m].
-        link: its name.
-        time: [s].
+    Its depth is negative above the ground [m]; the tolerance is its link's [m].
     """
 
     depth: float

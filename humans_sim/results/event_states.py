@@ -101,13 +101,7 @@ class EventStates:
     def of(
         cls, states: Sequence[EventState], sizes: tuple[int, int, int], contacts: int
     ) -> EventStates:
-        """Put states together.
-
-        Args:
-            states: in the order of time.
-            sizes: of q, v and z.
-            contacts: how many there are.
-        """
+        """Put states in the order of time together; sizes are of q, v and z."""
         nq, nv, nz = sizes
         m = len(states)
         numbered = [
@@ -192,26 +186,14 @@ NO_EVENT_STATES = EventStates.of((), (0, 0, 0), 0)
 def touch_row(
     contact: int, modes: Sequence[int], forces: np.ndarray, impulse: np.ndarray
 ) -> np.ndarray:
-    """The row of a contact.
-
-    Args:
-        contact: its index.
-        modes: before and after.
-        forces: before and after (2, 3) [N].
-        impulse: (3,) [N s].
-    """
+    """The row of a contact: modes and forces (2, 3) [N], impulse (3,) [N s]."""
     return np.concatenate([[contact, *modes], forces.ravel(), impulse])
 
 
 def stored_event_states(
     arrays: Mapping[str, np.ndarray], sizes: tuple[int, int, int], contacts: int
 ) -> EventStates:
-    """The states of a run file, none where it has none.
-
-    Args:
-        arrays: of the file.
-        sizes: of q, v and z.
-        contacts: how many there are.
+    """The states of a run file, none where it has none; sizes are of q, v and z.
 
     Raises:
         ValueError: they are damaged.
@@ -389,24 +371,17 @@ class ImpactSamples:
         return np.insert(np.zeros(len(self.sampled), dtype=bool), self._rows, True)
 
     def jump(self, values: np.ndarray) -> np.ndarray:
-        """Values that may jump: held before an impact, and back from the sample after.
+        """Values (n, k) that may jump: held before an impact, then of the next sample.
 
-        Of several impacts between two samples the last one makes the difference, for
-        a ball that bounces is in the air until then.
-
-        Args:
-            values: at the samples (n, k).
+        Of several impacts between two samples the last one makes the difference, for a
+        ball that bounces is in the air until then.
         """
         before, change = self._sides(values)
         after = np.where(self._last[:, None], before + change, before)
         return self._inserted(values, before, after)
 
     def kinetic(self, energy: np.ndarray) -> np.ndarray:
-        """Kinetic energy: at an impact what its event says (n + 2 m,) [J].
-
-        Args:
-            energy: at the samples (n,) [J].
-        """
+        """Kinetic energy (n,): at an impact what its event says (n + 2 m,) [J]."""
         drawn = self.jump(energy[:, None])[:, 0]
         known = np.isfinite(self._energies)
         drawn[self.inserted] = np.where(
@@ -415,12 +390,9 @@ class ImpactSamples:
         return drawn
 
     def bend(self, values: np.ndarray) -> np.ndarray:
-        """Values that bend: prolonged to the impact from both sides.
+        """Values (n, k) that bend: prolonged to the impact from both sides.
 
         Where a neighbouring sample is beyond another impact, nothing is prolonged.
-
-        Args:
-            values: at the samples (n, k).
         """
         before, change = self._sides(values)
         start, end = self.sampled[self._next - 1], self.sampled[self._next]

@@ -57,13 +57,6 @@ def write_csv(run: Run, path: Path) -> Path:
     the same bits. The events lie beside the table in ``<stem>.events.csv``, with their
     details as JSON; where the run holds the states before and after them, these lie in
     ``<stem>.event_states.csv``, with the columns of the table.
-
-    Args:
-        run: what to write.
-        path: the table.
-
-    Returns:
-        The path of the table.
     """
     with (
         atomic_stream(events_path(path)) as events,
@@ -193,9 +186,6 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
         scene: more topics, to see the run by, of
             :func:`~humans_sim.view.run_topics.run_topics`.
 
-    Returns:
-        The path.
-
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """
@@ -269,12 +259,7 @@ def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
 def joint_topics(
     names: Sequence[str], angles: np.ndarray
 ) -> dict[str, tuple[str, MessageMaker]]:
-    """A topic for each joint, so that its angle is plotted by its name.
-
-    Args:
-        names: of the joints.
-        angles: (n, as many or more) [rad].
-    """
+    """A topic for each joint, so that its angle [rad] is plotted by its name."""
     return {
         f"/joints/{_topic_words(name)}": ("std_msgs/Float64", _number(angles[:, k]))
         for k, name in enumerate(names)

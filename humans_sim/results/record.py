@@ -65,9 +65,6 @@ def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
 def recorded_model(info: Mapping[str, Any]) -> Model:
     """The model of a run, loaded again.
 
-    Args:
-        info: of the run.
-
     Raises:
         RunFileError: what is recorded is damaged.
         UnknownModelError: the model is no longer there.
@@ -101,9 +98,6 @@ _load_once = lru_cache(maxsize=8)(_load)
 def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
     """Features of the body that touched beside its tags; None: there were none.
 
-    Args:
-        info: of the run.
-
     Raises:
         RunFileError: what is recorded is damaged.
     """
@@ -119,9 +113,6 @@ def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
 
 def recorded_ground(info: Mapping[str, Any]) -> Ground:
     """The solids of a run's scene; friction and restitution are in the run's table.
-
-    Args:
-        info: of the run.
 
     Raises:
         RunFileError: what is recorded is damaged.
@@ -268,12 +259,7 @@ def coordinate_units(run: Run) -> tuple[str, ...]:
 
 
 def shown_coordinates(run: Run, first: int = 0) -> Coordinates:
-    """Coordinates from one on, quaternions as angles.
-
-    Args:
-        run: with its units.
-        first: the first of them.
-    """
+    """Coordinates from one on, quaternions as angles."""
     units, k = coordinate_units(run), first
     names: list[str] = []
     shown: list[str] = []

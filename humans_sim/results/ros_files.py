@@ -36,11 +36,7 @@ _LAST_SECOND = 2**31 - 1
 
 
 def nanoseconds(time: float) -> int:
-    """A time [s] as a whole number of nanoseconds.
-
-    Raises:
-        ParameterError: a ROS 2 stamp cannot hold it.
-    """
+    """A time [s] as whole nanoseconds; ParameterError where no ROS 2 stamp holds it."""
     if not 0 <= time < _LAST_SECOND:
         raise ParameterError(
             f"a time of {time} s cannot be written to MCAP: ROS 2 stamps go from 0 to "
@@ -122,13 +118,9 @@ def definitions() -> dict[str, str]:
 
 @cache
 def schema(name: str) -> str:
-    """Definition of a message, followed by those of all messages inside it.
+    """Definition of a message, as ``sensor_msgs/JointState``, and of all inside it.
 
-    Args:
-        name: package and message, e.g. ``sensor_msgs/JointState``.
-
-    Returns:
-        The text in the form that rosbag2 stores (``ros2msg``).
+    In the form that rosbag2 stores (``ros2msg``).
     """
     needed = [name]
     for known in needed:  # grows on the way
@@ -191,10 +183,9 @@ class _Cdr:
 def marker_array_bytes(markers: Sequence[Mapping[str, Any]]) -> bytes:
     """The bytes of a message.
 
-    Args:
-        markers: with ``header``, ``ns``, ``id``, ``type``, ``action``, ``pose`` (7,),
-            ``scale`` (3,), ``color`` (4,); and where they are wanted ``points`` (n, 3),
-            ``colors`` of these (n, 4), ``text`` and ``frame_locked``.
+    Markers have ``header``, ``ns``, ``id``, ``type``, ``action``, ``pose`` (7,),
+    ``scale`` (3,), ``color`` (4,); and where they are wanted ``points`` (n, 3),
+    ``colors`` of these (n, 4), ``text`` and ``frame_locked``.
     """
     cdr = _Cdr()
     cdr.put("I", len(markers))
@@ -266,13 +257,7 @@ class RosWriter(Writer):
     """Writes messages; topics are made known before their first message."""
 
     def add_topic(self, topic: str, kind: Any, latched: bool = False) -> None:
-        """Make a topic with its quality of service.
-
-        Args:
-            topic: its name.
-            kind: of its messages, by ``register_msgdef``.
-            latched: whether who comes later gets the last message (transient local).
-        """
+        """Make a topic; who comes later gets the last message of a latched one."""
         profile = _QOS.format(
             depth=1 if latched else 10,
             durability=_TRANSIENT_LOCAL if latched else _VOLATILE,
@@ -283,15 +268,7 @@ class RosWriter(Writer):
         )
 
     def put(self, topic: str, kind: Any, message: Message, time: int, n: int) -> None:
-        """Write the n-th message of a topic.
-
-        Args:
-            topic: made known by :meth:`add_topic`.
-            kind: of its messages, by ``register_msgdef``.
-            message: its fields; of markers as ``marker_array_bytes`` takes them.
-            time: [ns].
-            n: number of the message.
-        """
+        """Write the n-th message of a topic at a time [ns]."""
         if kind.name == _MARKERS:
             data = marker_array_bytes(message["markers"])
             self._writer.add_message(self._channel_ids[topic], time, data, time, n)

@@ -179,10 +179,6 @@ def distance_spreads(
     """Standard deviations of the distances of all pairs over motions (m, m) [m].
 
     NaN where a pair is not seen together often enough.
-
-    Args:
-        motions: recordings in which the person moves.
-        names: of the markers, in the order of rows and columns.
     """
     m = len(names)
     frames = []
@@ -212,10 +208,8 @@ def segment_costs(
 ) -> np.ndarray:
     """How badly each marker fits each segment, in squared deviations (m, s).
 
-    Args:
-        places: distance of a marker from the nearest place on a segment (m, s) [m].
-        spreads: of :func:`distance_spreads` (m, m) [m].
-        members: segment of each marker (m,).
+    By its distance from the nearest place on a segment (m, s) [m], the spreads of
+    distances (m, m) [m] and the segment of each marker (m,).
     """
     moving, number = _rigidity(spreads, members, places.shape[1])
     usual = np.where(number > 1, _SLIDE, _SLIDE_OF_TWO)
@@ -230,16 +224,10 @@ def segment_costs(
 def assign_segments(
     places: np.ndarray, spreads: np.ndarray, members: np.ndarray, fixed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Segments of all markers by place and rigidity together.
+    """Segments of all markers by place and rigidity together (m,), and their costs.
 
-    Args:
-        places: distance of a marker from the nearest place on a segment (m, s) [m].
-        spreads: of :func:`distance_spreads` (m, m) [m].
-        members: segment of each marker to begin with (m,).
-        fixed: markers whose segment is known (m,).
-
-    Returns:
-        The segments (m,), and the costs of :func:`segment_costs` (m, s).
+    Arguments as of :func:`segment_costs`, members to begin with; those ``fixed`` (m,)
+    stay.
     """
     members = members.copy()
     for _ in range(_ROUNDS):

@@ -88,12 +88,7 @@ class Landmarks:
 
 @lru_cache(maxsize=64)
 def landmarks(model: Model, sets: tuple[str, ...]) -> Landmarks:
-    """The places of a model.
-
-    Args:
-        model: a human.
-        sets: names of the marker sets whose places are known.
-    """
+    """The places of a human model, of these marker sets."""
     places: list[SetMarker] = []
     sources: list[tuple[str, str]] = []
     on_skin: list[bool] = []
@@ -268,10 +263,6 @@ def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeani
     """Meanings of the labels of a recording.
 
     A label that several sets have is that of the set which has most of the labels.
-
-    Args:
-        labels: of the recording.
-        known: the places of the sets that are known.
     """
     tables: dict[str, dict[str, str]] = {}
     segments: dict[tuple[str, str], str] = {}

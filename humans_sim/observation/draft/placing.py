@@ -37,12 +37,9 @@ def possible_facings(
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Directions in which the person may look, likeliest first, and the middle (2,).
 
-    Without labels the body's plane of symmetry shows where its sides are, and the feet,
-    which lie ahead of the legs, where the front is.
-
-    Args:
-        positions: of the markers, z up (m, 3) [m].
-        left: horizontal direction of the person's left, if labels say it (2,).
+    Without labels, which say the horizontal direction of the left (2,), the body's
+    plane of symmetry shows where its sides are, and the feet, which lie ahead of the
+    legs, where the front is. Positions of the markers (m, 3) [m] are z up.
     """
     heights = positions[:, 2] - positions[:, 2].min()
     total = float(heights.max())
@@ -170,10 +167,8 @@ class PersonFitter:
     ) -> Fit:
         """The person who stands in the markers.
 
-        Args:
-            allowed: which landmarks a marker may be at (m, n).
-            left: horizontal direction of the person's left, if labels say it (2,).
-            height: stature, if known [m].
+        Landmarks (m, n) are allowed for each marker; labels may say the horizontal
+        direction of the left (2,), and the stature may be known [m].
         """
         low, high = self._positions[:, 2].min(), self._positions[:, 2].max()
         statures = [height] if height else [(high - low) / share for share in _SHARES]

@@ -65,15 +65,9 @@ def read_events(
 ) -> tuple[TrialEvent, ...]:
     """Events in the order of time, on the clock of the trial.
 
-    Files count from the first frame of the recording, of which the trial may be a
-    part. Where that puts all events outside the trial, and counting from its own first
-    frame puts all inside, they count from there.
-
-    Args:
-        head: header and parameters.
-        first: number of the first frame.
-        count: of frames.
-        rate: of the frames [Hz].
+    Files count from the first frame of the recording, of which the trial may be a part.
+    Where that puts all events outside the trial, and counting from its own first frame
+    puts all inside, they count from there.
     """
     times, labels, contexts = _group(head)
     if not times:
@@ -126,17 +120,7 @@ _FAR_OFFSET = -(1 << 14)
 def read_analog(
     head: C3dHead, layout: C3dLayout, data: bytes, rate: float
 ) -> AnalogChannels | None:
-    """All channels, scaled: (number - OFFSET) x SCALE x GEN_SCALE.
-
-    Args:
-        head: header and parameters.
-        layout: where the numbers lie.
-        data: the file.
-        rate: of the frames [Hz].
-
-    Returns:
-        The channels, or None where there are none.
-    """
+    """All channels, scaled: (number - OFFSET) x SCALE x GEN_SCALE; None without any."""
     channels, each = layout.channels, layout.subframes
     if channels == 0 or each == 0:
         return None
@@ -224,14 +208,9 @@ def find_up(
     """The axis that points up, and a note where that is not what the file says.
 
     The axis is what the file says, in the direction that the content shows. Where the
-    file says nothing, the content shows the axis too: heads above feet, or the
-    corners of force plates.
-
-    Args:
-        said: by the file: x, -x, y, -y, z, -z, or empty.
-        names: of the markers.
-        positions: on the axes of the file (n, m, 3) [m], NaN where missing.
-        corners: of force plates, likewise (k, 4, 3) [m].
+    file says nothing (empty), the content shows the axis too: heads above feet, by the
+    positions (n, m, 3) [m] on the axes of the file, or the corners (k, 4, 3) [m] of
+    force plates.
     """
     body = _axis_of(_body(names, positions))
     floor = _axis_of(_floor(corners))
@@ -317,10 +296,6 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     What is no marker (angles, forces) is left out. Times begin at 0 with the first
     frame stored. A marker was not seen where its residual is negative or its
     coordinates are no numbers.
-
-    Args:
-        path: the file.
-        options: axis, units and rate, where the caller knows better.
 
     Raises:
         MarkerFileError: it is no sound C3D file.
@@ -447,13 +422,7 @@ def _rate(head: C3dHead) -> float:
 
 
 def _units(head: C3dHead, values: np.ndarray, seen: np.ndarray) -> str:
-    """The unit of length; where the file has none, that of a laboratory.
-
-    Args:
-        head: header and parameters.
-        values: of the points (count, points, 4).
-        seen: which of them were seen (count, points).
-    """
+    """The unit of length; where the file has none, that of a laboratory."""
     said = full_units(head.text("POINT:UNITS"))
     if said:
         return said

@@ -55,8 +55,6 @@ class C3dHead:
     Attributes:
         points: in a frame.
         analog: analogue values in a frame.
-        first_frame: its number.
-        last_frame: its number.
         scale: of integers; negative where the data are reals.
         data_block: block in which the data begin, counted from 1.
         subframes: analogue samples in a frame.
@@ -66,11 +64,7 @@ class C3dHead:
     """
 
     def __init__(self, path: Path, data: bytes) -> None:
-        """Read header and parameters.
-
-        Raises:
-            MarkerFileError: they are not sound.
-        """
+        """Read header and parameters."""
         self.path = path
         self._data = data
         if len(data) < BLOCK:
@@ -201,11 +195,7 @@ class C3dHead:
         return Parameter(kind, shape, data[begin : begin + size])
 
     def numbers(self, name: str) -> np.ndarray | None:
-        """Numbers of a parameter, or None where there is none.
-
-        Raises:
-            MarkerFileError: it holds text.
-        """
+        """Numbers of a parameter, or None where there is none."""
         parameter = self.parameters.get(name)
         if parameter is None or not parameter.data:
             return None
@@ -240,11 +230,7 @@ class C3dHead:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def texts(self, name: str) -> list[str]:
-        """Texts of a parameter and of its continuations (``LABELS2``, ...).
-
-        Raises:
-            MarkerFileError: it holds numbers.
-        """
+        """Texts of a parameter and of its continuations (``LABELS2``, ...)."""
         texts: list[str] = []
         number = 1
         while True:
@@ -316,11 +302,7 @@ class C3dLayout:
 
 
 def find_layout(head: C3dHead, length: int) -> C3dLayout:
-    """The layout that header, parameters and the size of the file agree on.
-
-    Args:
-        head: what stands before the data.
-        length: of the file [bytes].
+    """The layout that header, parameters and the size of the file [bytes] agree on.
 
     Raises:
         MarkerFileError: no reading fits into the file.
@@ -444,10 +426,6 @@ def _frames(head: C3dHead, most: int) -> list[tuple[int, int]]:
     The header counts with 16 bits; longer trials have TRIAL:ACTUAL_START_FIELD and
     TRIAL:ACTUAL_END_FIELD, two words each, POINT:LONG_FRAMES, or POINT:FRAMES as a
     real. Where there is none of these, the size of the file has the count.
-
-    Args:
-        head: what stands before the data.
-        most: frames that the file has room for.
     """
     first, last = head.first_frame, head.last_frame
     starts = head.numbers("TRIAL:ACTUAL_START_FIELD")

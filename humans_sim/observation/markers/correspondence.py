@@ -35,11 +35,7 @@ class Correspondence:
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the numbers, and that no label stands for two markers.
-
-        Raises:
-            ModelFileError: a number is out of range, or a label stands twice.
-        """
+        """Check the numbers, and that no label stands for two markers."""
         seen: dict[str | int, str] = {}
         for name, label in self.labels.items():
             if label is None:

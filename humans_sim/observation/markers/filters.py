@@ -82,16 +82,12 @@ def smooth_markers(
 
 
 def jumps(positions: np.ndarray, bound: float) -> np.ndarray:
-    """Samples after which a marker jumps (n,).
+    """Samples after which a marker (n, 3) [m] jumps (n,).
 
     A step that is unlike both its neighbours, which are like each other: the two
-    changes of the step, at its ends, are large and opposite, and those beside them are
-    small. The same with one sample that is elsewhere alone, which is parted from both
-    its neighbours.
-
-    Args:
-        positions: of one marker (n, 3) [m]; NaN where not seen.
-        bound: largest usual change of a step [m].
+    changes of the step, at its ends, are larger than the bound [m] and opposite, and
+    those beside them are small. The same with one sample that is elsewhere alone, which
+    is parted from both its neighbours.
     """
     n = len(positions)
     jumping = np.zeros(n, dtype=bool)
@@ -121,11 +117,7 @@ def jumps(positions: np.ndarray, bound: float) -> np.ndarray:
 def zero_phase(
     values: np.ndarray, rate: float, cutoff: float = CUTOFF, order: int = ORDER
 ) -> np.ndarray:
-    """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off.
-
-    Raises:
-        ParameterError: as :func:`smooth_markers`.
-    """
+    """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off."""
     one_pass = _one_pass(_checked(rate, cutoff, order), rate, order)
     sections = butter(order, one_pass, fs=rate, output="sos")
     # The ends are mirrored through themselves, as often as it takes for the filter to
@@ -152,18 +144,7 @@ class CausalFilter:
         order: int = ORDER,
         columns: int = 1,
     ) -> None:
-        """Design the filter.
-
-        Args:
-            rate: samples a second [Hz].
-            cutoff: cut-off frequency, -3 dB [Hz].
-            order: of the filter.
-            columns: number of markers.
-
-        Raises:
-            ParameterError: the cut-off is not between zero and half the sampling
-                rate, or the order is not one of 1 to 8.
-        """
+        """Design the filter of so many markers, as :func:`smooth_markers`."""
         cutoff = _checked(rate, cutoff, order)
         self._sections = butter(order, cutoff, fs=rate, output="sos")
         self._steady = sosfilt_zi(self._sections)
@@ -175,17 +156,7 @@ class CausalFilter:
         self._running[:] = False
 
     def push(self, positions: np.ndarray) -> np.ndarray:
-        """Filter one sample.
-
-        Args:
-            positions: of the markers (m, 3), NaN for one that is not seen.
-
-        Returns:
-            Filtered positions (m, 3), NaN where there was nothing.
-
-        Raises:
-            ParameterError: the sample has another number of markers.
-        """
+        """Filter one sample (m, 3), NaN for markers that are not seen."""
         sample = np.asarray(positions, dtype=float)
         state = self._state
         if sample.shape != state.shape[2:]:

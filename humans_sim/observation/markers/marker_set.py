@@ -37,12 +37,7 @@ _FLESH = 0.05
 
 
 def usual_weight(segment: str, spread: float) -> float:
-    """Weight of a marker for which its set gives none.
-
-    Args:
-        segment: that carries it.
-        spread: how far it may be from its place in the set [m].
-    """
+    """Weight of a marker for which its set gives none, by segment and spread [m]."""
     if segment.endswith("foot"):
         return _FOOT
     if segment.endswith("thigh") and spread >= _FLESH:

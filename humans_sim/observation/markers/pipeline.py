@@ -60,27 +60,16 @@ def standing_frame(
     tilt: bool = False,
     ankle_height: float | None = None,
 ) -> pin.SE3:
-    """The frame change that puts a standing person over the origin, facing x.
+    """The frame change from the laboratory's frame to the model's, of who stands there.
 
-    The middle of the ankles comes above the origin, and the pelvis faces x. The
-    vertical stays that of the laboratory, or becomes the line from the middle of the
-    ankles to the middle of the hips.
-
-    Args:
-        trial: z up; the person stands in its first samples.
-        ankles: right and left marker on the ankles.
-        hips: right and left marker on the hips.
-        samples: number of the first samples to use.
-        tilt: whether the vertical comes from the markers.
-        ankle_height: height the middle of the ankles gets [m]; None: the height
-            they have.
-
-    Returns:
-        Transform from the laboratory's frame to the model's.
+    In the first samples the middle of the ankles comes above the origin, and the pelvis
+    faces x. The vertical stays that of the laboratory, or with ``tilt`` becomes the
+    line from the middle of the ankles to the middle of the hips (right and left
+    markers). The ankles get a height [m]; None: the one they have.
 
     Raises:
-        ParameterError: a marker is not there, not seen or moves, or right and left
-            are in one place.
+        ParameterError: a marker is not there, not seen or moves, or right and left are
+            in one place.
     """
     if samples < 1:
         raise ParameterError(f"a person cannot stand for {samples} samples")
@@ -234,11 +223,7 @@ class PipelineSettings:
     smoother: SmootherSettings = field(default_factory=SmootherSettings)
 
     def __post_init__(self) -> None:
-        """Check what does not depend on a trial.
-
-        Raises:
-            ParameterError: a choice is not one of those there are.
-        """
+        """Check what does not depend on a trial."""
         if isinstance(self.frame, str) and self.frame not in FRAMES:
             raise ParameterError(
                 f"'{self.frame}' is not one of the frames {', '.join(FRAMES)}"

@@ -58,10 +58,6 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
     samples come at 100 Hz, and up is the axis along which the markers' mean positions
     lie furthest apart.
 
-    Args:
-        path: the file.
-        options: axis, units and rate, where the caller knows better.
-
     Raises:
         MarkerFileError: it is no sound table.
     """

@@ -64,7 +64,6 @@ class SizeFound:
         value: found [m].
         usual: at this stature [m].
         spread: one standard deviation [m].
-        seen: whether markers determine it.
         bounded: whether it lies on a bound.
     """
 
@@ -81,8 +80,6 @@ class MarkerFound:
     """A marker's place on its segment.
 
     Attributes:
-        name: its label.
-        segment: that carries it.
         moved: from where the set has it [m].
         spread: one standard deviation of its place, worst axis [m].
         rms: distance that is left [m].
@@ -102,9 +99,6 @@ class Calibration:
     """A person measured from markers.
 
     Attributes:
-        subject: the person.
-        sizes: stature and lengths.
-        markers: places of the markers.
         rms: root mean square distance over the frames used [m].
         frames: used.
         mass_given: whether the mass was said, not guessed from the stature.

@@ -36,7 +36,7 @@ _TOPICS = {
 def write_mcap(
     result: Reconstruction, path: Path | str, scene: RosTopics | None = None
 ) -> Path:
-    """Write a reconstruction for rosbag2, Foxglove and PlotJuggler.
+    """Write a reconstruction for rosbag2, Foxglove and PlotJuggler; gives the path.
 
     ``/joint_states`` (sensor_msgs/msg/JointState)
         Angles of the joints; a posture has no speeds and torques.
@@ -47,17 +47,9 @@ def write_mcap(
     ``/reconstruction_quality`` (humans_msgs/msg/ReconstructionQuality)
         How well the posture explains them.
 
-    Messages are stamped with the times of the trial, rounded to 1 ns.
-
-    Args:
-        result: what was reconstructed.
-        path: the file; rosbag2 knows it by the ending ``.mcap``. It is written whole or
-            not at all.
-        scene: more topics, to see the person by, of
-            :func:`~humans_sim.view.run_topics.posture_topics`.
-
-    Returns:
-        The path.
+    Messages are stamped with the times of the trial, rounded to 1 ns. More topics, to
+    see the person by, are those of a scene
+    (:func:`~humans_sim.view.run_topics.posture_topics`).
 
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
@@ -164,15 +156,8 @@ def write_angles_csv(
 ) -> Path:
     """Write a line of names, then one a sample: time [s], angles [degrees].
 
-    The position of the base is in metres, on the axes x forward, y up, z right.
-
-    Args:
-        result: what was reconstructed.
-        path: the file; written whole or not at all.
-        convention: name of a convention, or the path of one's own.
-
-    Returns:
-        The path.
+    Names and signs are those of a convention. The position of the base is in metres, on
+    the axes x forward, y up, z right.
     """
     path = Path(path)
     angles = result.angles(convention)
@@ -211,14 +196,7 @@ def write_forces_csv(
 ) -> Path:
     """Write a line of names, then one a sample: time [s], torques, the ground.
 
-    Args:
-        forces: what inverse dynamics say.
-        joints: names of the joints.
-        path: the file; written whole or not at all.
-        columns: what follows, by name (n,) each.
-
-    Returns:
-        The path.
+    More columns (n,) follow by their names.
     """
     path = Path(path)
     names = ["time", *joints]

@@ -101,14 +101,7 @@ def change_between(a, b):
 
 @kernel
 def predict(q, speed, step, rules):
-    """The posture a time ``step`` after q if its speed (nv,) fades.
-
-    Args:
-        q: posture (nq,).
-        speed: of its coordinates (nv,) [m/s, rad/s].
-        step: time from q to the posture [s].
-        rules: :class:`MotionRules`.
-    """
+    """The posture a time ``step`` [s] after q if its speed (nv,) [m/s, rad/s] fades."""
     ahead, going = np.empty(q.size), np.zeros(speed.size)
     share = step * np.exp(-step / rules.persistence)
     for i in range(speed.size):
@@ -128,12 +121,8 @@ def gate(x, frame, age, step, rules):
     which is itself not there. Others are let in again when they have been away for a
     while.
 
-    Args:
-        x: where the markers are expected (k, 3) [m].
-        frame: :class:`FrameMarkers`; ``shut`` is filled in.
-        age: time for which each was not used before this step (k,) [s].
-        step: time since the frame before [s].
-        rules: :class:`GateRules`.
+    Markers are expected at ``x`` (k, 3) [m] and were not used for the time ``age`` (k,)
+    [s] before this step [s]; ``shut`` of the :class:`FrameMarkers` is filled in.
     """
     y, weight, shut = frame
     shut[:] = False
@@ -174,15 +163,10 @@ def _apart(a, b):
 
 @kernel
 def explain(x, frame, scale, least, columns, count):
-    """Model markers, differences and status of all columns.
+    """Model markers, differences and status of all ``count`` columns.
 
-    Args:
-        x: where the model has the markers of the set (k, 3) [m].
-        frame: :class:`FrameMarkers`.
-        scale: of the loss [m].
-        least: robust weight below which a marker is rejected.
-        columns: of the set's markers (k,).
-        count: of all columns.
+    The model has the set's markers, which are those columns (k,), at ``x`` (k, 3) [m];
+    one whose robust weight at the scale [m] of the loss is below ``least`` is rejected.
     """
     y, weight, shut = frame
     markers = np.full((count, 3), np.nan)
@@ -257,9 +241,6 @@ class TrackRules(NamedTuple):
         scale: of the loss [m].
         tolerance: largest part of a step at which a search ends [m, rad].
         most: iterations of a search.
-        gate: :class:`~humans_sim.observation.posture.frame_kernels.GateRules`.
-        motion: :class:`~humans_sim.observation.posture.frame_kernels.MotionRules`.
-        doubt: :class:`DoubtRules`.
     """
 
     columns: np.ndarray
@@ -294,16 +275,9 @@ def suspicious(cost, memory, step, rules):
 def track_frames(frames, steps, state, rules, marked):
     """Postures of frames, one after the other, until one needs attention.
 
-    Args:
-        frames: positions of markers (n, m, 3) [m].
-        steps: time from the frame before to each (n,) [s].
-        state: a :class:`TrackState`.
-        rules: :class:`TrackRules`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-
-    Returns:
-        postures, model markers, differences, status, converged, iterations of the
-        frames done, and why it stopped.
+    Frames are positions of markers (n, m, 3) [m], each a step (n,) [s] after the one
+    before. Gives postures, model markers, differences, status, converged and iterations
+    of the frames done, and why it stopped.
     """
     last, speed, age, memory = state
     columns, scale, doubt = rules.columns, rules.scale, rules.doubt

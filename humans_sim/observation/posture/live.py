@@ -53,7 +53,6 @@ class LiveEstimate(NamedTuple):
     """A posture and how sure it is.
 
     Attributes:
-        posture: with hidden joints held.
         std: standard deviations of the coordinates (nv,) [m, rad].
         hidden: joints that the markers do not show (nv - 6,).
         noise: of a marker, one axis [m].
@@ -98,10 +97,8 @@ class LiveUncertainty:
     ) -> LiveEstimate:
         """The posture of the next frame, with what is not shown held.
 
-        Args:
-            posture: as tracked.
-            positions: of the markers (m, 3) [m].
-            step: time since the frame before [s]; anything for the first.
+        Markers are at positions (m, 3) [m], a step [s] after those before; the first
+        may have any step.
         """
         variances, squares, freedom = self._variances(posture, positions, self._prior)
         if self._shown is None:
@@ -379,11 +376,7 @@ class LivePostures:
             )
 
     def _begin(self, names: tuple[str, ...]) -> None:
-        """Identify the labels, if they are new, and forget what was.
-
-        Raises:
-            ConfigurationError, ParameterError: too few of them are known.
-        """
+        """Identify the labels, if they are new, and forget what was."""
         if names != self._names:
             given = [k for k, name in enumerate(names) if name]
             if not given:

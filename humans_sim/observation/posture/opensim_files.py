@@ -58,9 +58,6 @@ def write_mot(
         result: what was reconstructed.
         path: the file; written whole or not at all.
         convention: name of a convention, or the path of one's own.
-
-    Returns:
-        The path.
     """
     path = Path(path)
     angles = result.angles(convention)
@@ -79,13 +76,6 @@ def write_std_sto(result: Reconstruction, path: Path | str) -> Path:
     The columns are those of the motion in the model's own names, whatever convention
     the motion has [degrees, m]. The base's are about and along the axes of OpenSim's
     ground.
-
-    Args:
-        result: what was reconstructed, with standard deviations.
-        path: the file; written whole or not at all.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: it has no standard deviations.
@@ -168,9 +158,6 @@ def write_osim(
         path: the file; written whole or not at all.
         marker_set: its markers; None: the person's own, or the model's tags.
         convention: of the coordinates' names and signs.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: the angles of the convention are no coordinates of a tree of

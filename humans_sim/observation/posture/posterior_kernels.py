@@ -66,12 +66,9 @@ class MarkerWeights(NamedTuple):
 
 @kernel
 def tree_variances(factor, above, out):
-    """Diagonal of the inverse of a tree's matrix (n,).
+    """Fill in the diagonal (n,) of the inverse of a tree's matrix.
 
-    Args:
-        factor: L of :func:`kernels.factorise`; overwritten by the inverse's entries.
-        above: coordinate before each on its way to the root, -1 for the first (n,).
-        out: filled in.
+    Its factor L (:func:`kernels.factorise`) is overwritten by the inverse's entries.
     """
     n = above.size
     chain, row = np.empty(n, np.int64), np.empty(n)
@@ -101,14 +98,8 @@ def tree_variances(factor, above, out):
 def frame_variances(frames, rules, marked):
     """Variances of the coordinates for markers of unit noise.
 
-    Args:
-        frames: :class:`PostureFrames`.
-        rules: :class:`MarkerWeights`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-
-    Returns:
-        variances (n, nv) [m^-2 of each coordinate squared], weighted squares of the
-        distances (n,) [m^2], and degrees of freedom that they have (n,).
+    Gives variances (n, nv) [m^-2 of each coordinate squared], weighted squares of the
+    distances (n,) [m^2], and degrees of freedom that they have (n,).
     """
     tree = marked.tree
     n, nv, count = frames.q.shape[0], tree.above.size, rules.columns.size
@@ -152,12 +143,10 @@ def frame_variances(frames, rules, marked):
 
 @kernel
 def band_variances(band, damping):
-    """Diagonal of the inverse of a banded matrix, and whether there is one.
+    """Diagonal of the inverse of a damped banded matrix, and whether there is one.
 
-    Args:
-        band: row c holds the matrix below its diagonal at column c (n, width);
-            overwritten.
-        damping: added to the diagonal.
+    Row c of the band (n, width) holds the matrix below its diagonal at column c; it is
+    overwritten.
     """
     n, width = band.shape
     out = np.empty(n)

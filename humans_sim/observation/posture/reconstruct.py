@@ -76,7 +76,6 @@ class _Piece(NamedTuple):
 
     Attributes:
         q: postures (n, nq).
-        iterations: it took.
         converged: frames that stay where they are (n,).
         variances: of the coordinates (n, nv); empty where nobody asks.
     """
@@ -93,11 +92,6 @@ def smooth_postures(
     """Smooth a motion that was found frame by frame.
 
     Standard deviations are those of the smooth motion if the result has any.
-
-    Args:
-        result: the postures to begin with.
-        solver: that found them.
-        settings: of the smoother.
     """
     q, std = result.q.copy(), None if result.std is None else result.std.copy()
     n = len(q)

@@ -81,10 +81,6 @@ def describe_parts(
 def read_parts(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Arguments of a :class:`MarkerTrial`; files of older versions have none.
 
-    Args:
-        header: of the file.
-        arrays: of the file, some of :data:`PART_ARRAYS` among them.
-
     Raises:
         ValueError: the entries are not as they were written.
         HumansError: channels or plates cannot be.
@@ -199,17 +195,9 @@ LABELS = ("missing", "ignored", "doubts")
 
 
 def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
-    """Write a reconstruction, whole or not at all.
+    """Write a reconstruction (``.npz``), whole or not at all.
 
     The model is stored by its name and its sizes, one from a URDF by its path.
-
-    Args:
-        result: what was reconstructed.
-        path: the file; :func:`humans_sim.load_reconstruction` reads it if it ends in
-            ``.npz``.
-
-    Returns:
-        The path.
     """
     trial = result.trial
     parts, part_arrays = describe_parts(trial)
@@ -395,27 +383,17 @@ class Reconstruction:
         return column
 
     def save(self, path: Path | str) -> Path:
-        """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.
-
-        Returns:
-            The path.
-        """
+        """Write everything (``.npz``), for :func:`humans_sim.load_reconstruction`."""
         return save_reconstruction(self, path)
 
     def to_mot(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
-        """Write the motion for OpenSim (``.mot``), with the names of a convention.
-
-        Returns:
-            The path.
-        """
+        """Write the motion for OpenSim (``.mot``), with the names of a convention."""
         return write_mot(self, path, convention)
 
     def _sums(self, power: int, axis: int) -> tuple[np.ndarray, np.ndarray]:
         """Sums over markers used of a power of their distances, and how many.
 
-        Args:
-            power: of the distances.
-            axis: over which they are added: 0 gives one a marker, 1 one a frame.
+        Added over axis 0 they are one a marker, over axis 1 one a frame.
         """
         parts, counts = [], []
         for rows in row_slices(len(self.q)):

@@ -119,13 +119,7 @@ def accelerations(q, times, out):
 
 @kernel
 def motion_cost(q, goal, marked):
-    """Cost of a motion: markers, pull to rest, accelerations.
-
-    Args:
-        q: postures (n, nq).
-        goal: a :class:`MotionGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-    """
+    """Cost of a motion (n, nq): markers, pull to rest, accelerations."""
     times, stiffness = goal.times, goal.stiffness
     poses, x = empty_poses(marked.tree.parent.size), np.empty((marked.body.size, 3))
     total = 0.0
@@ -145,14 +139,9 @@ def motion_cost(q, goal, marked):
 
 @kernel
 def motion_equations(q, goal, marked):
-    """Fields of the :class:`BandedEquations` of a motion.
+    """Fields of the :class:`BandedEquations` of a motion (n, nq).
 
     Joints on a limit that are pushed outwards are held.
-
-    Args:
-        q: postures (n, nq).
-        goal: a :class:`MotionGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
     """
     n, nv = q.shape[0], q.shape[1] - 1
     band, vector = np.zeros((n * nv, 3 * nv)), np.zeros(n * nv)

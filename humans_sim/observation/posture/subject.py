@@ -80,11 +80,7 @@ class Subject:
         return path
 
     def to_osim(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
-        """Write the person as an OpenSim model, with the names of a convention.
-
-        Returns:
-            The path.
-        """
+        """Write the person as an OpenSim model, with the names of a convention."""
         return write_osim(self, path, convention=convention)
 
 

@@ -132,12 +132,7 @@ _ROOM = 10.0
 
 
 def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstruction:
-    """Add standard deviations, and lead hidden joints through.
-
-    Args:
-        result: postures that were found frame by frame.
-        solver: that found them.
-    """
+    """Add standard deviations to postures found frame by frame; lead hidden joints."""
     settings = solver.settings.uncertainty
     prior, weights = usual_prior(solver), weights_of(solver, filled_share(result))
     variances, noise = _variances(result, solver, prior, weights)
@@ -216,10 +211,8 @@ def trial_noise(
 ) -> float:
     """Standard deviation of a marker of weight 1 [m], by the median of the frames.
 
-    Args:
-        squares: weighted squares of the distances of each frame (n,) [m^2].
-        freedom: degrees of freedom that they have (n,).
-        settings: with the noise where there are too few.
+    Of weighted squares of the distances of each frame (n,) [m^2] and their degrees of
+    freedom (n,); the noise of the settings where there are too few.
     """
     enough = freedom >= 1.0
     if not enough.any():
@@ -322,19 +315,11 @@ def _bridged(
     lasting: float,
     noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Postures with hidden coordinates interpolated, and their priors.
+    """Postures (k, nq) with hidden coordinates interpolated, and their priors.
 
-    Args:
-        result: postures that were found frame by frame.
-        solver: that found them.
-        variances: of the coordinates for unit noise (n, nv).
-        hidden: coordinates that markers do not show (n, nv).
-        lasting: frames that the noise lasts.
-        noise: of a marker [m].
-
-    Returns:
-        postures of the k frames with hidden coordinates (k, nq), and how strongly
-        these are known (k, nv) [m^2].
+    Of variances (n, nv) for unit noise and hidden coordinates (n, nv); the noise of a
+    marker [m] lasts so many frames. The priors (k, nv) [m^2] say how strongly the
+    coordinates are known.
     """
     rows = np.flatnonzero(hidden.any(axis=1))
     starts, priors = result.q[rows], np.tile(usual_prior(solver), (len(rows), 1))
@@ -352,13 +337,9 @@ def _bridged(
 def led_through(
     result: Reconstruction, solver: PostureSolver, i: int, variances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance (n,) of a coordinate by its own motion.
+    """Mean and variance (n,) of coordinate ``i`` by its own motion.
 
-    Args:
-        result: postures that were found frame by frame.
-        solver: that found them.
-        i: the coordinate.
-        variances: of its values (n,); infinite where nothing shows it.
+    The variances of its values (n,) are infinite where nothing shows it.
     """
     settings, times = solver.settings.uncertainty, result.t
     values = _coordinate(result.q, i)
@@ -421,13 +402,9 @@ def usual_speed(
 def noise_correlation(result: Reconstruction, longest: float) -> float:
     r"""How much longer the noise of markers lasts than a frame.
 
-    :math:`1 + 2\sum_k \rho_k` with the correlations of residuals k frames apart, up
-    to a longest time: slower than that, residuals and motions cannot be
+    :math:`1 + 2\sum_k \rho_k` with the correlations of residuals k frames apart, up to
+    the longest time [s]: slower than that, residuals and motions cannot be
     distinguished.
-
-    Args:
-        result: postures found frame by frame.
-        longest: time over which residuals are compared [s].
     """
     if len(result.q) < _FEWEST:
         return 1.0

@@ -73,12 +73,8 @@ def weakly_seen_joints(marked: MarkedTree, names: Sequence[str]) -> np.ndarray:
     """Joints that rest says more of than markers do (nv - 6,).
 
     Two markers on the middle line of a foot see its roll through levers of a
-    centimetre: skin that slides by as much would roll it over. A left joint is taken
-    as its right one, so that sides can be compared.
-
-    Args:
-        marked: the person.
-        names: of the joints.
+    centimetre: skin that slides by as much would roll it over. A left joint is taken as
+    its right one, so that sides can be compared.
     """
     weak = decided_by(_usual_pull(marked.tree), marked) > _HALF
     chosen = {name for name, seen in zip(names, weak, strict=True) if seen}

@@ -66,10 +66,8 @@ def screen_scale(
 ) -> tuple[float, list[Finding]]:
     """The factor that positions need, and why.
 
-    Args:
-        scale: size of the recording over that of the model; NaN: not known.
-        given: whether the user gave the unit, which is then not changed.
-        height: stature of the model; None: it has none [m].
+    The scale is the size of the recording over that of the model, NaN where it is not
+    known; a unit that the user gave is not changed. The stature is the model's [m].
     """
     if math.isnan(scale):
         return 1.0, []
@@ -288,9 +286,7 @@ def look_at(trial: MarkerTrial) -> MarkerTrial:
 def speeds(trial: MarkerTrial, lag: float | None = None) -> np.ndarray:
     """Speeds of markers at some times, NaN where not seen (k, m) [m/s].
 
-    Args:
-        trial: some frames of a recording, or all.
-        lag: time over which they are measured [s]; None: from one frame to the next.
+    Measured over a lag [s]; None: from one frame to the next.
     """
     nothing = np.full((1, len(trial.names)), np.nan)
     if len(trial) < 2:
@@ -376,11 +372,7 @@ class Screening:
         )
 
     def check(self, recording: object) -> None:
-        """Refuse a recording that cannot be the person.
-
-        Raises:
-            ScreeningError: it cannot.
-        """
+        """Refuse a recording that cannot be the person: :class:`ScreeningError`."""
         if self.refused:
             raise ScreeningError(recording, self.findings)
 
@@ -422,14 +414,7 @@ def screen(
     marker_set: MarkerSet,
     known: AxesKnown | None = None,
 ) -> Screening:
-    """Look at a recording.
-
-    Args:
-        model: the person.
-        trial: markers in the names of the set, neither filled nor filtered.
-        marker_set: markers of the set that are used on motions.
-        known: what the user gave.
-    """
+    """Look at a recording: markers of motions, neither filled nor filtered."""
     known = known or AxesKnown()
     trial = look_at(trial)
     seen = ~trial.occluded
