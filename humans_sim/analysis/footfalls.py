@@ -370,8 +370,7 @@ class Stride:
     def curve(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
         """A curve over the stride, at each of :data:`PERCENT`."""
         times = self.start + (self.end - self.start) * PERCENT / 100
-        resampled: np.ndarray = np.interp(times, t, values)
-        return resampled
+        return np.asarray(np.interp(times, t, values))
 
 
 def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ...]:

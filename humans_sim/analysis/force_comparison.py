@@ -199,8 +199,7 @@ def stature(model: Model) -> float:
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
-    root: np.ndarray = np.sqrt((values**2).mean(axis=0))
-    return root
+    return np.asarray(np.sqrt((values**2).mean(axis=0)))
 
 
 def _agreement(ours: np.ndarray, theirs: np.ndarray, weight: float) -> Agreement:
@@ -316,8 +315,7 @@ def _held(points: np.ndarray) -> np.ndarray:
     after = np.clip(np.searchsorted(there, rows), 0, len(there) - 1)
     before = np.maximum(after - 1, 0)
     nearer = np.abs(there[before] - rows) <= np.abs(there[after] - rows)
-    held: np.ndarray = points[np.where(nearer, there[before], there[after])]
-    return held
+    return np.asarray(points[np.where(nearer, there[before], there[after])])
 
 
 def _write(

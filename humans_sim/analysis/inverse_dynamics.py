@@ -84,8 +84,7 @@ def friction_cone(friction: float) -> np.ndarray:
 
 def penalties(height: np.ndarray, speed: np.ndarray) -> np.ndarray:
     """How much a force is penalised at points so high above rest [m], so fast [m/s]."""
-    prices: np.ndarray = (1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2)
-    return prices
+    return np.asarray((1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2))
 
 
 def share_forces(
@@ -131,8 +130,7 @@ def share_forces(
         ]
     )
     along, _ = nnls(matrix, target / weight, maxiter=20 * matrix.shape[1])
-    shared: np.ndarray = weight * along.reshape(count, edges) @ cone
-    return shared
+    return np.asarray(weight * along.reshape(count, edges) @ cone)
 
 
 ACCELERATION_SPREAD = 0.1
@@ -155,8 +153,7 @@ def consistent_shift(
     rows = np.where(covered[1:-1], ACCELERATION_SPREAD**-2, 0.0)
     weighted = second.T @ diags(rows)
     matrix = (weighted @ second + identity(n) / SHIFT_SPREAD**2).tocsc()
-    shift: np.ndarray = spsolve(matrix, weighted @ excess[1:-1])
-    return shift
+    return np.asarray(spsolve(matrix, weighted @ excess[1:-1]))
 
 
 CUTOFF = 6.0

@@ -407,5 +407,4 @@ def sole_forces(model: Model, run: Run) -> dict[str, np.ndarray]:
 
 
 def _turn(quaternion: np.ndarray) -> np.ndarray:
-    turn: np.ndarray = pin.Quaternion(quaternion).matrix()
-    return turn
+    return np.asarray(pin.Quaternion(quaternion).matrix())

@@ -180,7 +180,8 @@ def _soles(
     model: Model, run: Run, tags: np.ndarray, poses: np.ndarray
 ) -> tuple[SoleMotion, ...]:
     """The soles whose corners or balls are contacts of the run."""
-    points = _point_contacts(run)
+    table = zip(run.table.names, run.table.kinds, strict=True)
+    points = [name if kind == POINT else "" for name, kind in table]
     soles = []
     for s, sole in enumerate(model.soles):
         loaded = contacts_of(sole, points)
@@ -208,15 +209,6 @@ def _soles(
             )
         )
     return tuple(sorted(soles, key=lambda sole: -sole.side))
-
-
-def _point_contacts(run: Run) -> list[str]:
-    """Names of the contacts, empty where one is no point's."""
-    table = run.table
-    return [
-        name if kind == POINT else ""
-        for name, kind in zip(table.names, table.kinds, strict=True)
-    ]
 
 
 def _hull(points: np.ndarray) -> np.ndarray:

@@ -438,18 +438,14 @@ def _run(
                 shown.show("recordings", len(outcomes), len(jobs))
                 shown.remove(outcome.name)
                 if outcome.state == "failed":
-                    _print_failure(outcome)
+                    name, why = escape(outcome.name), escape(outcome.message)
+                    console.print(f"[red]{name}:[/] {why}", highlight=False)
     except KeyboardInterrupt:
         sound = sum(outcome.state != "failed" for outcome in outcomes)
         say(f"stopped: {sound} of {len(jobs)} are done; the same command resumes")
         raise
     order = {job.name: place for place, job in enumerate(jobs)}
     return sorted(outcomes, key=lambda outcome: order[outcome.name])
-
-
-def _print_failure(outcome: Outcome) -> None:
-    console.print(f"[red]{escape(outcome.name)}:[/] {escape(outcome.message)}",
-                  highlight=False)  # fmt: skip
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -23,13 +24,10 @@ from humans_sim.results.records import LIMIT, LINK, POINT, Event
 from humans_sim.results.ros_files import (
     MessageMaker,
     RosTopics,
-    RosWriter,
     base_transform,
     head,
-    nanoseconds,
     odometry_message,
-    schema,
-    stamp_of,
+    write_topics,
     xyz,
 )
 
@@ -189,43 +187,11 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """
-    stamps = [(nanoseconds(event.time), 0, k) for k, event in enumerate(run.events)]
-    stamps += [(nanoseconds(t), 1, k) for k, t in enumerate(run.t.tolist())]
     scene = RosTopics() if scene is None else scene
-    topics = {**_topics(run), **scene.sampled}
-    first = min(stamps)[0]
-    with atomic_stream(path) as stream:
-        writer = RosWriter(stream)
-        about = {name: json.dumps(value) for name, value in run.info.items()}
-        if scene.note:
-            about["scene_left_out"] = json.dumps(scene.note)
-        writer.add_metadata("humans_sim", about)
-        kinds = {topic: kind for topic, (kind, _) in topics.items()}
-        once = {topic: kind for topic, (kind, _) in scene.latched.items()}
-        schemas = {
-            name: writer.register_msgdef(name.replace("/", "/msg/"), schema(name))
-            for name in dict.fromkeys((_EVENT, *kinds.values(), *once.values()))
-        }
-        for topic, kind in ({_EVENTS: _EVENT} | kinds | once).items():
-            writer.add_topic(topic, schemas[kind], topic in once)
-
-        def put(topic: str, kind: str, message: Any, time: int, count: int) -> None:
-            writer.put(topic, schemas[kind], message, time, count)
-
-        for topic, (kind, message) in scene.latched.items():
-            put(topic, kind, message, first, 0)
-        for time, is_sample, k in sorted(stamps):
-            if is_sample:
-                for topic, (kind, make) in topics.items():
-                    put(topic, kind, make(k, stamp_of(time)), time, k)
-            else:
-                event = _event(run.events[k], stamp_of(time))
-                put(_EVENTS, _EVENT, event, time, k)
-        writer.finish()
-    return path
-
-
-_EVENTS, _EVENT = "/events", "humans_msgs/SimulationEvent"
+    about = dict(run.info) | ({"scene_left_out": scene.note} if scene.note else {})
+    topics = RosTopics(scene.latched, {**_topics(run), **scene.sampled})
+    events = [(event.time, partial(_event, event)) for event in run.events]
+    return write_topics(path, run.t.tolist(), topics, about, events)
 
 
 def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
@@ -355,7 +321,7 @@ def _number(values: np.ndarray) -> MessageMaker:
     return lambda k, stamp: {"data": float(values[k])}
 
 
-def _event(event: Event, stamp: Mapping[str, int]) -> dict[str, Any]:
+def _event(event: Event, _: int, stamp: Mapping[str, int]) -> dict[str, Any]:
     numbers = event.numbers
     return {
         "header": head(stamp),

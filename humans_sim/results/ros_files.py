@@ -276,25 +276,36 @@ class RosWriter(Writer):
             self.write_message(topic, kind, message, time, time, n)
 
 
+EVENTS, EVENT = "/events", "humans_msgs/SimulationEvent"
+"""Topic and type of what happens between samples."""
+
+
 def write_topics(
-    path: Path, times: Sequence[float], topics: RosTopics, about: Mapping[str, Any]
+    path: Path,
+    times: Sequence[float],
+    topics: RosTopics,
+    about: Mapping[str, Any],
+    events: Sequence[tuple[float, MessageMaker]] | None = None,
 ) -> Path:
-    """Write a file of topics, whole or not at all.
+    """Write a file of topics, whole or not at all, in the order of time.
 
     Args:
         path: the file; rosbag2 knows it by the ending ``.mcap``.
         times: of the samples [s].
         topics: what is written.
         about: metadata of the file.
+        events: times [s] and makers of messages on ``/events``, each before the sample
+            of the same time; None: no such topic.
 
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
         FileWriteError: it cannot be written.
     """
-    stamps = [nanoseconds(time) for time in times]
-    kinds = {
-        t: kind for t, (kind, _) in (*topics.latched.items(), *topics.sampled.items())
-    }
+    stamps = [(nanoseconds(time), 0, k) for k, (time, _) in enumerate(events or ())]
+    stamps += [(nanoseconds(time), 1, k) for k, time in enumerate(times)]
+    kinds = {} if events is None else {EVENTS: EVENT}
+    for part in (topics.sampled, topics.latched):
+        kinds |= {topic: kind for topic, (kind, _) in part.items()}
     with atomic_stream(path) as stream:
         writer = RosWriter(stream)
         texts = {name: json.dumps(value) for name, value in about.items()}
@@ -306,9 +317,10 @@ def write_topics(
         for topic, kind in kinds.items():
             writer.add_topic(topic, known[kind], topic in topics.latched)
         for topic, (kind, message) in topics.latched.items():
-            writer.put(topic, known[kind], message, stamps[0], 0)
-        for k, time in enumerate(stamps):
-            for topic, (kind, make) in topics.sampled.items():
+            writer.put(topic, known[kind], message, min(stamps)[0], 0)
+        for time, is_sample, k in sorted(stamps):
+            made = topics.sampled if is_sample else {EVENTS: (EVENT, events[k][1])}  # type: ignore[index]
+            for topic, (kind, make) in made.items():
                 writer.put(topic, known[kind], make(k, stamp_of(time)), time, k)
         writer.finish()
     return path

@@ -80,8 +80,7 @@ def fit_velocity(
     :func:`fit_base`.
     """
     if len(in_base) == 1:
-        alone: np.ndarray = -(in_base[0].action @ foot_velocities[0])
-        return alone
+        return np.asarray(-(in_base[0].action @ foot_velocities[0]))
     rows = [foot.inverse().action for foot in in_base]
     return -_least_squares(rows, foot_velocities, _scale(weights, lever))
 
@@ -95,8 +94,7 @@ def _least_squares(
 ) -> np.ndarray:
     matrix = scale[:, None] * np.concatenate(rows)
     vector = scale * np.concatenate(values)
-    solution: np.ndarray = np.linalg.lstsq(matrix, vector, rcond=None)[0]
-    return solution
+    return np.asarray(np.linalg.lstsq(matrix, vector, rcond=None)[0])
 
 
 _REGULAR = 1e-9

@@ -457,8 +457,7 @@ class BaseObserver:
                 return np.zeros(6)
             seen = held[0]
             moved = before[seen.name] * seen.in_base.inverse()
-            difference: np.ndarray = pin.log6(moved).vector / dt
-            return difference
+            return np.asarray(pin.log6(moved).vector / dt)
         model, data = self.model.pin, self.model.buffers
         velocities = []
         for body in held:

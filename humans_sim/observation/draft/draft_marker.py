@@ -233,5 +233,4 @@ class FittedPerson:
     def _local(self, link: str, point: np.ndarray) -> np.ndarray:
         """A point in a segment's frame, HuMAnS axes (3,) [m]."""
         frame = self._model.pin.getFrameId(link)
-        local: np.ndarray = to_humans(self._data.oMf[frame].actInv(point))
-        return local
+        return np.asarray(to_humans(self._data.oMf[frame].actInv(point)))

@@ -217,8 +217,7 @@ def segment_costs(
     # A segment without other markers says nothing: as good as a marker's usual one.
     known = np.isfinite(moving)
     rigid = np.where(known, rigid, np.where(known.any(axis=1), 1.0, 0.0)[:, None])
-    costs: np.ndarray = (places / _PLACE) ** 2 + rigid
-    return costs
+    return np.asarray((places / _PLACE) ** 2 + rigid)
 
 
 def assign_segments(

@@ -82,8 +82,7 @@ class Landmarks:
 
     def positions(self, model: Model, q: np.ndarray) -> np.ndarray:
         """Where the places are in a posture (n, 3) [m]."""
-        place: np.ndarray = marker_positions(model, self.markers, q[None])[0]
-        return place
+        return np.asarray(marker_positions(model, self.markers, q[None])[0])
 
 
 @lru_cache(maxsize=64)
@@ -94,7 +93,7 @@ def landmarks(model: Model, sets: tuple[str, ...]) -> Landmarks:
     on_skin: list[bool] = []
     for name in sets:
         for marker in load_marker_set(name, model).markers:
-            places.append(_renamed(marker, f"{marker.name} ({name})"))
+            places.append(replace(marker, name=f"{marker.name} ({name})"))
             sources.append((name, marker.name))
             computed = name in _KEYPOINTS or _COMPUTED.match(marker.name)
             on_skin.append(not computed)
@@ -131,18 +130,6 @@ def _skin(model: Model) -> Iterator[SetMarker]:
                 at,
                 spread=np.full(3, CLUSTER),
             )
-
-
-def _renamed(marker: SetMarker, name: str) -> SetMarker:
-    return SetMarker(
-        name,
-        marker.segment,
-        marker.at,
-        marker.weight,
-        marker.aliases,
-        marker.calibration,
-        marker.spread,
-    )
 
 
 _COMPUTED_LABELS = re.compile(

@@ -129,8 +129,7 @@ class Fit:
 
     def near(self) -> np.ndarray:
         """Distance of each marker from its landmark (m,) [m]."""
-        apart: np.ndarray = self.distances[np.arange(len(self.nearest)), self.nearest]
-        return apart
+        return np.asarray(self.distances[np.arange(len(self.nearest)), self.nearest])
 
 
 class PersonFitter:
@@ -259,7 +258,7 @@ class PersonFitter:
     def _nearest(
         self, q: np.ndarray, scaled: np.ndarray, allowed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        apart = scaled[:, None] - self._everywhere.markers(q)[None]
+        apart = scaled[:, None] - self._everywhere.marked.places(q)[None]
         distances = np.linalg.norm(apart, axis=2)
         return np.where(allowed, distances, np.inf).argmin(axis=1), distances
 

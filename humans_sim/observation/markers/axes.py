@@ -67,14 +67,12 @@ def full_units(word: str) -> str:
 
 def to_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
     """Vectors (..., 3) on axes with ``up`` upwards, on axes with z upwards."""
-    turned: np.ndarray = vectors @ _Z_UP_FROM[check_up(up)].T
-    return turned
+    return np.asarray(vectors @ _Z_UP_FROM[check_up(up)].T)
 
 
 def from_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
     """Vectors (..., 3) on axes with z upwards, on axes with ``up`` upwards."""
-    turned: np.ndarray = vectors @ _Z_UP_FROM[check_up(up)]
-    return turned
+    return np.asarray(vectors @ _Z_UP_FROM[check_up(up)])
 
 
 def tallest_axis(positions: np.ndarray) -> str:

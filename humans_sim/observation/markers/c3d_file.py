@@ -90,14 +90,13 @@ def _group(head: C3dHead) -> tuple[list[float], list[str], list[str]]:
     """Times [s], labels and contexts of the group EVENT; times are in two parts."""
     used = head.count("EVENT:USED") or 0
     parts = head.all_numbers("EVENT:TIMES")
-    labels, contexts = head.texts("EVENT:LABELS"), head.texts("EVENT:CONTEXTS")
     number = min(used, len(parts) // 2)
     if number < used:
         head.note(f"{used} events, but {number} have a time", "EVENT:USED")
     pairs = parts[: 2 * number].reshape(-1, 2)
     times = (60.0 * pairs[:, 0] + pairs[:, 1]).tolist()
-    blanks = [""] * number
-    return times, (labels + blanks)[:number], (contexts + blanks)[:number]
+    words = (head.texts(f"EVENT:{key}", number) for key in ("LABELS", "CONTEXTS"))
+    return times, *words
 
 
 def _header(head: C3dHead) -> tuple[list[float], list[str], list[str]]:
@@ -148,15 +147,16 @@ def read_analog(
     if bad.any():
         values[bad] = np.nan
         head.note(f"{bad.sum()} analogue values are no numbers", "ANALOG")
-    labels = head.texts("ANALOG:LABELS")[:channels]
-    labels += [""] * (channels - len(labels))
-    units = head.texts("ANALOG:UNITS")[:channels]
-    _compare_rate(head, rate * each)
+    labels = head.texts("ANALOG:LABELS", channels)
+    said = head.number("ANALOG:RATE")
+    if said and abs(said - rate * each) > 1e-3 * rate * each:
+        text = f"{said:g} Hz, but the samples come at {rate * each:g} Hz"
+        head.note(text, "ANALOG:RATE")
     return AnalogChannels(
         numbered_names(
             labels, "channel", lambda text: head.note(text, "ANALOG:LABELS")
         ),
-        tuple(units + [""] * (channels - len(units))),
+        tuple(head.texts("ANALOG:UNITS", channels)),
         rate * each,
         values,
     )
@@ -173,12 +173,6 @@ def _filled(head: C3dHead, name: str, count: int, usual: float) -> np.ndarray:
     if len(numbers) < count:
         head.note(f"{len(numbers)} numbers for {count} channels", name)
     return np.concatenate([numbers, np.full(count - len(numbers), usual)])
-
-
-def _compare_rate(head: C3dHead, rate: float) -> None:
-    said = head.number("ANALOG:RATE")
-    if said and abs(said - rate) > 1e-3 * rate:
-        head.note(f"{said:g} Hz, but the samples come at {rate:g} Hz", "ANALOG:RATE")
 
 
 USUAL = "z"
@@ -255,8 +249,7 @@ def _floor(corners: np.ndarray) -> np.ndarray | None:
     """The direction in which plates show their upper side (3,)."""
     if not len(corners):
         return None
-    normal: np.ndarray = -np.sum([plate_axes(p)[:, 2] for p in corners], axis=0)
-    return normal
+    return np.asarray(-np.sum([plate_axes(p)[:, 2] for p in corners], axis=0))
 
 
 def _axis_of(vector: np.ndarray | None) -> str:
@@ -311,8 +304,7 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     rate = _rate(head) if options.rate is None else options.rate
     layout = find_layout(head, len(data))
     values, scale = _points(head, layout, data)
-    labels = head.texts("POINT:LABELS")[: layout.points]
-    labels += [""] * (layout.points - len(labels))
+    labels = head.texts("POINT:LABELS", layout.points)
     other = {label for kind in _NO_MARKERS for label in head.texts(f"POINT:{kind}")}
     kept = [k for k, label in enumerate(labels) if not label or label not in other]
     if not kept:
@@ -499,5 +491,4 @@ def _residuals(
     """
     sound = seen & np.isfinite(words) & (words >= 0) & (words <= _MOST_RESIDUAL)
     low = np.where(sound, words, 0.0).astype(np.int64) & 0xFF
-    residuals: np.ndarray = np.where(seen, low * scale * unit, np.nan)
-    return residuals
+    return np.where(seen, low * scale * unit, np.nan)

@@ -14,6 +14,7 @@ allow, one fills the file to its last block.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -229,15 +230,17 @@ class C3dHead:
             parts.append(part.astype(float))
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def texts(self, name: str) -> list[str]:
-        """Texts of a parameter and of its continuations (``LABELS2``, ...)."""
+    def texts(self, name: str, count: int | None = None) -> list[str]:
+        """Texts of a parameter and of its continuations (``LABELS2``, ...).
+
+        With a count, so many of them: empty ones follow where there are fewer.
+        """
         texts: list[str] = []
-        number = 1
-        while True:
+        for number in itertools.count(1):
             full = name if number == 1 else f"{name}{number}"
             parameter = self.parameters.get(full)
             if parameter is None:
-                return texts
+                break
             if parameter.kind > 0:
                 raise self.error("must be text, not numbers", full)
             length = parameter.shape[0] if parameter.shape else 1
@@ -245,7 +248,7 @@ class C3dHead:
             texts += [
                 _text(data[k : k + length]) for k in range(0, len(data), length or 1)
             ]
-            number += 1
+        return texts if count is None else (texts + [""] * count)[:count]
 
     def text(self, name: str) -> str:
         """First text of a parameter; empty where there is none."""

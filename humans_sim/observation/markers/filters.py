@@ -126,8 +126,7 @@ def zero_phase(
     what = f"a filter of {cutoff:g} Hz at {rate:g} Hz"
     NUMBERS.check(what, 2 * pad + len(values), values.shape[1])
     longer = np.pad(values, ((pad, pad), (0, 0)), mode="reflect", reflect_type="odd")
-    smooth: np.ndarray = sosfiltfilt(sections, longer, axis=0, padlen=0)[pad:-pad]
-    return smooth
+    return np.asarray(sosfiltfilt(sections, longer, axis=0, padlen=0)[pad:-pad])
 
 
 class CausalFilter:

@@ -103,8 +103,7 @@ class ForcePlate:
     @property
     def centre(self) -> np.ndarray:
         """Of the surface (3,) [m]."""
-        mean: np.ndarray = self.corners.mean(axis=0)
-        return mean
+        return np.asarray(self.corners.mean(axis=0))
 
     @property
     def normal(self) -> np.ndarray:
@@ -120,8 +119,7 @@ class ForcePlate:
     @property
     def loaded(self) -> np.ndarray:
         """Samples with more load than ``LEAST_LOAD`` (n,)."""
-        loaded: np.ndarray = np.nan_to_num(self.force @ self.normal) > LEAST_LOAD
-        return loaded
+        return np.asarray(np.nan_to_num(self.force @ self.normal) > LEAST_LOAD)
 
     @property
     def centre_of_pressure(self) -> np.ndarray:
@@ -145,8 +143,7 @@ class ForcePlate:
         """
         lever = self.centre_of_pressure - self.centre
         left = self.moment - np.cross(lever, self.force)
-        moments: np.ndarray = left @ self.normal
-        return moments
+        return np.asarray(left @ self.normal)
 
     @property
     def reaction(self) -> GroundReaction:
@@ -166,8 +163,7 @@ class ForcePlate:
         axes = plate_axes(self.corners)[:, :2]
         inner = (points - self.centre) @ axes
         reach = np.abs((self.corners - self.centre) @ axes).max(axis=0) + margin
-        within: np.ndarray = (np.abs(inner) <= reach).all(axis=1)
-        return within
+        return np.asarray((np.abs(inner) <= reach).all(axis=1))
 
     def at(self, times: np.ndarray) -> ForcePlate:
         """The plate at other times, interpolated (m,) [s]; held beyond its ends."""

@@ -150,16 +150,14 @@ def _place(trial: MarkerTrial, name: str, samples: int) -> np.ndarray:
             f"the marker '{name}' moves by {spread:.3f} m in the first {samples} "
             f"samples: nobody stands there; take fewer, or give the frame change"
         )
-    mean: np.ndarray = positions.mean(axis=0)
-    return mean
+    return np.asarray(positions.mean(axis=0))
 
 
 def _direction(vector: np.ndarray, between: str) -> np.ndarray:
     length = float(np.linalg.norm(vector))
     if length < _SMALLEST:
         raise ParameterError(f"the markers {between} are in one place: no direction")
-    unit: np.ndarray = vector / length
-    return unit
+    return np.asarray(vector / length)
 
 
 FRAMES = ("recorded", "standing")

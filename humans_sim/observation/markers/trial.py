@@ -93,14 +93,12 @@ class AnalogChannels:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The samples of one channel (n,)."""
-        column: np.ndarray = self.select([name]).values[:, 0]
-        return column
+        return np.asarray(self.select([name]).values[:, 0])
 
     @property
     def times(self) -> np.ndarray:
         """Of the samples (n,) [s]."""
-        times: np.ndarray = self.start + np.arange(len(self)) / self.rate
-        return times
+        return np.asarray(self.start + np.arange(len(self)) / self.rate)
 
     def select(self, names: Sequence[str]) -> AnalogChannels:
         """These channels only, in this order; ParameterError where one is not there."""

@@ -175,8 +175,7 @@ class Bundle:
 
     def places(self) -> np.ndarray:
         """Markers in their bodies' frames (m, 3) [m]."""
-        places: np.ndarray = self.shape.locals(self.sizes) + self.offsets[0]
-        return places
+        return np.asarray(self.shape.locals(self.sizes) + self.offsets[0])
 
     def _slid(self, row: int, offsets: np.ndarray) -> np.ndarray:
         """Offsets of the markers in a frame (m, 3) [m]."""

@@ -287,8 +287,7 @@ def _column_means(values: np.ndarray) -> np.ndarray:
     """Means over what is not NaN; every marker here was seen at least once."""
     present = np.isfinite(values)
     total = np.where(present, values, 0.0).sum(axis=0)
-    mean: np.ndarray = total / np.maximum(present.sum(axis=0), 1)
-    return mean
+    return np.asarray(total / np.maximum(present.sum(axis=0), 1))
 
 
 def _weak_spread(model: Model, known: MarkerSet) -> np.ndarray:
@@ -296,8 +295,7 @@ def _weak_spread(model: Model, known: MarkerSet) -> np.ndarray:
     markers = [marker for marker in known.markers if not marker.calibration]
     marked = MarkedTree(Tree.of(model), *marker_bodies(model, markers))
     weak = weakly_seen_joints(marked, model.joint_names)
-    spread: np.ndarray = np.where(weak, usual_spread(marked.tree), np.inf)
-    return spread
+    return np.where(weak, usual_spread(marked.tree), np.inf)
 
 
 def _standing(model: Model, bundle: Bundle) -> dict[str, float]:

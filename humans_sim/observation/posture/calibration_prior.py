@@ -56,13 +56,11 @@ class BodyShape:
 
     def origins(self, sizes: np.ndarray) -> np.ndarray:
         """Joint origins of a person of other sizes (n, 3) [m]."""
-        moved: np.ndarray = self.tree.origin + self.origin_rate @ (sizes - self.sizes)
-        return moved
+        return np.asarray(self.tree.origin + self.origin_rate @ (sizes - self.sizes))
 
     def locals(self, sizes: np.ndarray) -> np.ndarray:
         """Nominal places of the markers on a person of other sizes (m, 3) [m]."""
-        moved: np.ndarray = self.local + self.local_rate @ (sizes - self.sizes)
-        return moved
+        return np.asarray(self.local + self.local_rate @ (sizes - self.sizes))
 
 
 def body_shape(model: Model, marker_set: MarkerSet, source: str | None) -> BodyShape:
@@ -209,8 +207,7 @@ def joint_spreads(
     """
     loose = np.minimum(settings.joint_spread, weak)
     standing = np.where(supporting, np.minimum(settings.standing_spread, loose), loose)
-    spreads: np.ndarray = np.where(still[:, None], standing, loose)
-    return spreads
+    return np.where(still[:, None], standing, loose)
 
 
 def size_prior(

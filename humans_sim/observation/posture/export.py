@@ -3,34 +3,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from humans_sim.core.files import atomic_stream, write_atomically
+from humans_sim.core.files import write_atomically
 from humans_sim.models.conventions import HUMANS
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.result import Reconstruction, holds
 from humans_sim.results.ros_files import (
     WORLD,
+    MessageMaker,
     RosTopics,
-    RosWriter,
     base_transform,
     head,
     nanoseconds,
-    schema,
     stamp_of,
+    write_topics,
     xyz,
 )
-
-_TOPICS = {
-    "/joint_states": "sensor_msgs/JointState",
-    "/tf": "tf2_msgs/TFMessage",
-    "/markers": "humans_msgs/MarkerFrame",
-    "/reconstruction_quality": "humans_msgs/ReconstructionQuality",
-}
 
 
 def write_mcap(
@@ -54,86 +47,73 @@ def write_mcap(
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """
-    path = Path(path)
-    times = [nanoseconds(time) for time in result.t.tolist()]
     source = result.trial.source
+    about = {
+        "model": result.model.name,
+        "mode": result.mode,
+        "source": None if source is None else source.name,
+    }
     scene = RosTopics() if scene is None else scene
-    sampled = {topic: kind for topic, (kind, _) in scene.sampled.items()}
-    once = {topic: kind for topic, (kind, _) in scene.latched.items()}
-    with atomic_stream(path) as stream:
-        writer = RosWriter(stream)
-        about = {
-            "model": result.model.name,
-            "mode": result.mode,
-            "source": None if source is None else source.name,
-        }
-        writer.add_metadata(
-            "humans_sim", {name: json.dumps(value) for name, value in about.items()}
-        )
-        kinds = _TOPICS | sampled | once
-        known = {
-            kind: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
-            for kind in dict.fromkeys(kinds.values())
-        }
-        schemas = {topic: known[kind] for topic, kind in kinds.items()}
-        for topic in kinds:
-            writer.add_topic(topic, schemas[topic], topic in once)
-        for topic, (_, message) in scene.latched.items():
-            writer.put(topic, schemas[topic], message, times[0], 0)
-        for k, time in enumerate(times):
-            stamp = stamp_of(time)
-            messages = _messages(result, k, stamp)
-            messages |= {
-                topic: make(k, stamp) for topic, (_, make) in scene.sampled.items()
-            }
-            for topic, message in messages.items():
-                writer.put(topic, schemas[topic], message, time, k)
-        writer.finish()
-    return path
+    sampled: dict[str, tuple[str, MessageMaker]] = {
+        "/joint_states": ("sensor_msgs/JointState", partial(_joint_states, result)),
+        "/tf": (
+            "tf2_msgs/TFMessage",
+            lambda k, stamp: base_transform(result.q[k], stamp),
+        ),
+        "/markers": ("humans_msgs/MarkerFrame", partial(_markers, result)),
+        "/reconstruction_quality": (
+            "humans_msgs/ReconstructionQuality",
+            partial(_quality, result),
+        ),
+    }
+    topics = RosTopics(scene.latched, {**sampled, **scene.sampled})
+    return write_topics(Path(path), result.t.tolist(), topics, about)
 
 
-def _messages(
+def _joint_states(
     result: Reconstruction, k: int, stamp: Mapping[str, int]
-) -> dict[str, dict[str, Any]]:
-    """The messages of a frame, by topic."""
-    trial = result.trial
-    number = int(trial.frames[k])
-    cameras = trial.camera_residuals
-    used = (result.status[k] == MarkerStatus.USED) | (
-        result.status[k] == MarkerStatus.INTERPOLATED
-    )
-    distances = np.linalg.norm(result.differences[k][used], axis=1)
+) -> dict[str, Any]:
     return {
-        "/joint_states": {
-            "header": head(stamp),
-            "name": list(result.model.joint_names),
-            "position": result.q[k, 7:].tolist(),
-            "velocity": [],
-            "effort": [],
-        },
-        "/tf": base_transform(result.q[k], stamp),
-        "/markers": {
-            "header": head(stamp, WORLD),
-            "frame_number": number,
-            "names": list(result.names),
-            "positions": [xyz(position) for position in trial.positions[k]],
-            "occluded": np.isnan(trial.positions[k]).any(axis=1).tolist(),
-            "residuals": [] if cameras is None else cameras[k].tolist(),
-        },
-        "/reconstruction_quality": {
-            "header": head(stamp, WORLD),
-            "frame_number": number,
-            "converged": bool(result.converged[k]),
-            "iterations": int(result.iterations[k]),
-            "solve_time": stamp_of(nanoseconds(float(result.solve_times[k]))),
-            "rms": float(np.sqrt(np.mean(distances**2))) if distances.size else np.nan,
-            "max_residual": float(distances.max()) if distances.size else np.nan,
-            "marker_names": list(result.names),
-            "marker_status": result.status[k].astype(np.uint8).tolist(),
-            "residuals": [xyz(difference) for difference in result.differences[k]],
-            "unobservable_joints": list(result.unobservable),
-            **_spread(result, k),
-        },
+        "header": head(stamp),
+        "name": list(result.model.joint_names),
+        "position": result.q[k, 7:].tolist(),
+        "velocity": [],
+        "effort": [],
+    }
+
+
+def _markers(
+    result: Reconstruction, k: int, stamp: Mapping[str, int]
+) -> dict[str, Any]:
+    trial = result.trial
+    cameras = trial.camera_residuals
+    return {
+        "header": head(stamp, WORLD),
+        "frame_number": int(trial.frames[k]),
+        "names": list(result.names),
+        "positions": [xyz(position) for position in trial.positions[k]],
+        "occluded": np.isnan(trial.positions[k]).any(axis=1).tolist(),
+        "residuals": [] if cameras is None else cameras[k].tolist(),
+    }
+
+
+def _quality(
+    result: Reconstruction, k: int, stamp: Mapping[str, int]
+) -> dict[str, Any]:
+    distances = np.linalg.norm(result.differences[k][holds(result.status[k])], axis=1)
+    return {
+        "header": head(stamp, WORLD),
+        "frame_number": int(result.trial.frames[k]),
+        "converged": bool(result.converged[k]),
+        "iterations": int(result.iterations[k]),
+        "solve_time": stamp_of(nanoseconds(float(result.solve_times[k]))),
+        "rms": float(np.sqrt(np.mean(distances**2))) if distances.size else np.nan,
+        "max_residual": float(distances.max()) if distances.size else np.nan,
+        "marker_names": list(result.names),
+        "marker_status": result.status[k].astype(np.uint8).tolist(),
+        "residuals": [xyz(difference) for difference in result.differences[k]],
+        "unobservable_joints": list(result.unobservable),
+        **_spread(result, k),
     }
 
 

@@ -225,8 +225,7 @@ class LiveFrame:
     def distances(self) -> np.ndarray:
         """Of the markers used from where the model has them (k,) [m]."""
         used = self.status == MarkerStatus.USED
-        lengths: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
-        return lengths
+        return np.asarray(np.linalg.norm(self.differences[used], axis=1))
 
     @property
     def rms(self) -> float:

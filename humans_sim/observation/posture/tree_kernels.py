@@ -222,6 +222,13 @@ class MarkedTree(NamedTuple):
     body: np.ndarray
     local: np.ndarray
 
+    def places(self, q: np.ndarray) -> np.ndarray:
+        """Where the markers are in the posture q (m, 3) [m]."""
+        poses, places = empty_poses(len(self.tree.parent)), np.empty(self.local.shape)
+        place(self.tree, q, poses)
+        points(self, poses, places)
+        return places
+
 
 def marker_bodies(
     model: Model, markers: Sequence[SetMarker]

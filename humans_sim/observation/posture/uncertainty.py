@@ -135,7 +135,9 @@ def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstru
     """Add standard deviations to postures found frame by frame; lead hidden joints."""
     settings = solver.settings.uncertainty
     prior, weights = usual_prior(solver), weights_of(solver, filled_share(result))
-    variances, noise = _variances(result, solver, prior, weights)
+    everything = np.arange(len(result.q))
+    variances, squares, freedom = _variances(result, solver, weights, everything, prior)
+    noise = trial_noise(squares, freedom, settings)
     usual = usual_spreads(variances, settings)
     lasting = noise_correlation(result, settings.correlation)
     for _ in range(settings.rounds):
@@ -148,9 +150,9 @@ def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstru
         _solve_again(result, solver, rows, starts, priors)
         del starts
         # What markers alone show, at the better postures.
-        variances[rows] = _row_variances(result, solver, weights, rows, prior)
+        variances[rows] = _variances(result, solver, weights, rows, prior)[0]
     if len(rows):
-        variances[rows] = _row_variances(result, solver, weights, rows, priors)
+        variances[rows] = _variances(result, solver, weights, rows, priors)[0]
     np.sqrt(variances, out=variances)
     variances *= noise
     return replace(
@@ -226,8 +228,7 @@ def trial_noise(
 def usual_spreads(variances: np.ndarray, settings: UncertaintySettings) -> np.ndarray:
     """Standard deviations for unit noise of coordinates that are shown (nv,)."""
     some = variances[:: max(1, len(variances) // _SOME)]
-    usual: np.ndarray = np.sqrt(np.quantile(some, settings.usual, axis=0))
-    return usual
+    return np.asarray(np.sqrt(np.quantile(some, settings.usual, axis=0)))
 
 
 def hidden_coordinates(
@@ -256,55 +257,31 @@ def hidden_coordinates(
     return hidden
 
 
-def _frames(
-    result: Reconstruction, rows: np.ndarray | slice, prior: np.ndarray
-) -> PostureFrames:
-    return PostureFrames(
-        np.ascontiguousarray(result.q[rows]),
-        np.ascontiguousarray(result.trial.positions[rows], dtype=float),
-        np.ascontiguousarray(result.status[rows]),
-        prior,
-    )
-
-
 def _variances(
-    result: Reconstruction,
-    solver: PostureSolver,
-    prior: np.ndarray,
-    weights: MarkerWeights,
-) -> tuple[np.ndarray, float]:
-    """Variances for unit noise (n, nv), and the noise [m]."""
-    n = len(result.q)
-    variances = np.empty((n, solver.model.nv), dtype=np.float32)
-    squares, freedom = np.empty(n), np.empty(n)
-    for first in range(0, n, _CHUNK):
-        rows = slice(first, min(first + _CHUNK, n))
-        priors = np.tile(prior, (rows.stop - first, 1))
-        variances[rows], squares[rows], freedom[rows] = frame_variances(
-            _frames(result, rows, priors), weights, solver.marked
-        )
-        release(result.trial.positions)
-    return variances, trial_noise(squares, freedom, solver.settings.uncertainty)
-
-
-def _row_variances(
     result: Reconstruction,
     solver: PostureSolver,
     weights: MarkerWeights,
     rows: np.ndarray,
     priors: np.ndarray,
-) -> np.ndarray:
-    """Variances for unit noise of some frames, with one prior or one for each."""
-    variances = np.empty((len(rows), solver.model.nv), dtype=np.float32)
-    for first in range(0, len(rows), _CHUNK):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of some frames, what :func:`frame_variances` gives; one prior or one for each."""
+    n = len(rows)
+    variances = np.empty((n, solver.model.nv), dtype=np.float32)
+    squares, freedom = np.empty(n), np.empty(n)
+    for first in range(0, n, _CHUNK):
         part = slice(first, first + _CHUNK)
         own = priors if priors.ndim == 1 else priors[part]
-        own = np.ascontiguousarray(np.broadcast_to(own, variances[part].shape))
-        variances[part] = frame_variances(
-            _frames(result, rows[part], own), weights, solver.marked
-        )[0]
+        frames = PostureFrames(
+            np.ascontiguousarray(result.q[rows[part]]),
+            np.ascontiguousarray(result.trial.positions[rows[part]], dtype=float),
+            np.ascontiguousarray(result.status[rows[part]]),
+            np.ascontiguousarray(np.broadcast_to(own, variances[part].shape)),
+        )
+        variances[part], squares[part], freedom[part] = frame_variances(
+            frames, weights, solver.marked
+        )
         release(result.trial.positions)
-    return variances
+    return variances, squares, freedom
 
 
 def _bridged(
