@@ -328,9 +328,8 @@ def _supports(
     total = float(times.sum())
     if total <= 0:
         return math.nan, math.nan
-    return float(times[count == 1].sum()) / total, float(
-        times[count == 2].sum()
-    ) / total
+    single, double = (float(times[count == feet].sum()) / total for feet in (1, 2))
+    return single, double
 
 
 def _balance(motion: RunMotion, end: int) -> dict[str, float]:

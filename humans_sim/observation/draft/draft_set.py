@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 
 _LENGTHS = {
-    "thigh": (None, "yfemur", None),
-    "shank": (None, "ytibia", None),
-    "foot": (None, "yfoot", None),
-    "arm": (None, "yhumerus", None),
-    "forearm": (None, "yforearm", None),
-    "hand": (None, "yhand", None),
-    "head": (None, "yhead", None),
+    "thigh": "yfemur",
+    "shank": "ytibia",
+    "foot": "yfoot",
+    "arm": "yhumerus",
+    "forearm": "yforearm",
+    "hand": "yhand",
+    "head": "yhead",
 }
-"""Length that a coordinate on a segment grows with; None, or others: the stature."""
+"""Length that y on a segment grows with; x, z and others: the stature."""
 _SHOULDER = ("-xshoulder", "yshoulder", "zshoulder")
 """The joint of the arm on the shoulder blade, from which its markers are counted."""
 _LONGEST_COMMENT = 160
@@ -135,12 +135,10 @@ def _expressions(model: Model, marker: SetMarker) -> list[str]:
             share = round((float(value) - length) / model.height, 4)
             words.append(f"{start} {'-' if share < 0 else '+'} {abs(share):g}*h")
         return words
-    for value, length_name in zip(
-        marker.at, _LENGTHS.get(part, (None, None, None)), strict=True
-    ):
+    for axis, value in zip("xyz", marker.at, strict=True):
         name, size = "h", model.height
-        if length_name is not None:
-            name, size = length_name, model.lengths[side + length_name]
+        if axis == "y" and part in _LENGTHS:
+            name, size = _LENGTHS[part], model.lengths[side + _LENGTHS[part]]
         share = round(float(value) / size, 4)
         words.append("0" if share == 0 else f"{share:g}*{name}")
     return words
@@ -369,12 +367,13 @@ def draft_marker_set(
     fitter = PersonFitter(model, places, at)
     allowed = _allowed(placed, meanings, places)
     fit = fitter.find(allowed, _left(placed, at, meanings), height)
-    segments, names = _segment_numbers(places)
-    by_segment = _by_segment(fit.distances, places, segments, len(names))
+    names, segments = np.unique(places.segments, return_inverse=True)
+    on_skin = np.where(places.on_skin, fit.distances, np.inf)
+    nearest = [on_skin[:, segments == k].min(axis=1) for k in range(len(names))]
     fixed = np.array([bool(meanings[name].segment) for name in placed])
     before = segments[fit.nearest]
     spreads = distance_spreads(motions, placed)
-    members, costs = assign_segments(by_segment, spreads, before, fixed)
+    members, costs = assign_segments(np.stack(nearest, axis=1), spreads, before, fixed)
     allowed &= segments[None, :] == members[:, None]
     fit = fitter.refit(fit, allowed)
     body = model.with_height(fit.height)
@@ -391,7 +390,7 @@ def draft_marker_set(
         raise MarkerSetDraftError(
             "nobody stands upright in the static trial: check its upward axis"
         )
-    scene = FittedPerson(body, q, at, fit, places, meanings, names, placed)
+    scene = FittedPerson(body, q, at, fit, places, meanings, names.tolist(), placed)
     moving = {name for trial in motions for name in trial.names}
     drafted = {
         name: scene.draft(
@@ -463,17 +462,3 @@ def _left(
         return None
     across: np.ndarray = np.mean(sides["l"], axis=0) - np.mean(sides["r"], axis=0)
     return across if np.linalg.norm(across) > 0.02 else None
-
-
-def _segment_numbers(places: Landmarks) -> tuple[np.ndarray, list[str]]:
-    names, numbers = np.unique(places.segments, return_inverse=True)
-    return numbers, [str(name) for name in names]
-
-
-def _by_segment(
-    distances: np.ndarray, places: Landmarks, segments: np.ndarray, count: int
-) -> np.ndarray:
-    """Distance of each marker from the nearest place on each segment (m, s) [m]."""
-    on_skin = np.where(places.on_skin, distances, np.inf)
-    columns = [on_skin[:, segments == k].min(axis=1) for k in range(count)]
-    return np.stack(columns, axis=1)
