@@ -229,10 +229,7 @@ class WalkSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data for JSON; what is not finite is None."""
-        plain: dict[str, Any] = {
-            "verdict": self.verdict,
-            "step_count": len(self.steps),
-        }
+        plain: dict[str, Any] = {"verdict": self.verdict, "step_count": len(self.steps)}
         for field in fields(self):
             plain[field.name] = _plain(getattr(self, field.name))
         return plain

@@ -43,12 +43,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
-_COLOURS = {
-    "sure": "green",
-    "likely": "blue",
-    "uncertain": "yellow",
-    "left out": "red",
-}
+_COLOURS = {"sure": "green", "likely": "blue", "uncertain": "yellow", "left out": "red"}
 
 
 @reconstruction_options("up", "units", "rate")
@@ -149,8 +144,7 @@ register(app, draft)
 def adjust(
     recording: Annotated[Path | None, typer.Argument(help="The recording.")] = None,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="The synthetic recording of the package."),
+        bool, typer.Option("--example", help="The synthetic recording of the package.")
     ] = False,
     *,
     options: ReconstructionOptions,

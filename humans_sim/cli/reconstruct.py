@@ -360,8 +360,7 @@ def reconstruct(
         list[Path] | None, typer.Argument(help="Recordings, or folders of them.")
     ] = None,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="The synthetic recording of the package."),
+        bool, typer.Option("--example", help="The synthetic recording of the package.")
     ] = False,
     *,
     options: ReconstructionOptions,

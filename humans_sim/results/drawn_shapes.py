@@ -32,11 +32,7 @@ from humans_sim.models.collision_shapes import (
 )
 from humans_sim.models.legs import tag_of
 from humans_sim.models.model import JointMemory, Model
-from humans_sim.results.record import (
-    recorded_features,
-    recorded_ground,
-    recorded_model,
-)
+from humans_sim.results.record import recorded_features, recorded_ground, recorded_model
 from humans_sim.results.records import POINT
 
 if TYPE_CHECKING:

@@ -56,10 +56,7 @@ def write_csv(run: Run, path: Path) -> Path:
     details as JSON; where the run holds the states before and after them, these lie in
     ``<stem>.event_states.csv``, with the columns of the table.
     """
-    with (
-        atomic_stream(events_path(path)) as events,
-        atomic_stream(path) as samples,
-    ):
+    with atomic_stream(events_path(path)) as events, atomic_stream(path) as samples:
         _write_table(events, ("time [s]", "kind", "subject", "detail"), _events(run))
         _write_table(samples, _header(run), _samples(run))
     _write_event_states(run, path.with_name(f"{path.stem}.event_states.csv"))

@@ -97,10 +97,7 @@ def odometry_message(
             "pose": {"position": position, "orientation": orientation},
             "covariance": known,
         },
-        "twist": {
-            "twist": {"linear": linear, "angular": angular},
-            "covariance": known,
-        },
+        "twist": {"twist": {"linear": linear, "angular": angular}, "covariance": known},
     }
 
 

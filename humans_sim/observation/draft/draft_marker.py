@@ -180,12 +180,7 @@ class FittedPerson:
         return Certainty.LIKELY, "name", f"words of the name: {meaning.segment}"
 
     def _by_place(
-        self,
-        place: int,
-        distance: float,
-        segment: int,
-        moved: bool,
-        costs: np.ndarray,
+        self, place: int, distance: float, segment: int, moved: bool, costs: np.ndarray
     ) -> tuple[Certainty, str, str]:
         known = self._places.markers.markers[place]
         others = np.delete(costs, segment)

@@ -408,8 +408,7 @@ def _rate(head: C3dHead) -> float:
         head.note(f"{said}; the header has {head.rate:g} Hz", "POINT:RATE")
         return head.rate
     return check_rate(
-        head.rate if rate is None else rate,
-        lambda text: head.error(text, "POINT:RATE"),
+        head.rate if rate is None else rate, lambda text: head.error(text, "POINT:RATE")
     )
 
 

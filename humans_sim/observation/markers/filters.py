@@ -137,11 +137,7 @@ class CausalFilter:
     """
 
     def __init__(
-        self,
-        rate: float,
-        cutoff: float = CUTOFF,
-        order: int = ORDER,
-        columns: int = 1,
+        self, rate: float, cutoff: float = CUTOFF, order: int = ORDER, columns: int = 1
     ) -> None:
         """Design the filter of so many markers, as :func:`smooth_markers`."""
         cutoff = _checked(rate, cutoff, order)

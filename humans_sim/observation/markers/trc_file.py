@@ -87,9 +87,7 @@ def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
     table, time_texts = _samples(path, lines, 2 + 3 * markers)
     if len(table) != frames_said:
         raise MarkerFileError(
-            f"the header says {frames_said} frames, but {len(table)} follow",
-            path,
-            3,
+            f"the header says {frames_said} frames, but {len(table)} follow", path, 3
         )
     values = table.numbers()
     frames = table.frames(values[:, 0])

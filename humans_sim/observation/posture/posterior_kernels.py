@@ -21,12 +21,7 @@ from humans_sim.observation.posture.kernels import (
     factorise,
     normal_equations,
 )
-from humans_sim.observation.posture.tree_kernels import (
-    BASE,
-    empty_poses,
-    place,
-    points,
-)
+from humans_sim.observation.posture.tree_kernels import BASE, empty_poses, place, points
 
 FIRM = 1e-14
 """Added to the diagonal, as the search does [m^2]."""

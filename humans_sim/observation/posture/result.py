@@ -49,9 +49,7 @@ PART_ARRAYS = (
 _KEYS = ("events", "notes", "plates")
 
 
-def describe_parts(
-    trial: MarkerTrial,
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def describe_parts(trial: MarkerTrial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Entries of the header, and arrays by name, of :data:`PART_ARRAYS`."""
     analog, plates = trial.analog, trial.plates
     header: dict[str, Any] = {

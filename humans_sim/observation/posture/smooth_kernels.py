@@ -89,11 +89,7 @@ def inverse_jacobian(turn, left):
         square = (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
     half = -0.5 if left else 0.5
     skew = np.array(
-        [
-            [0.0, -turn[2], turn[1]],
-            [turn[2], 0.0, -turn[0]],
-            [-turn[1], turn[0], 0.0],
-        ]
+        [[0.0, -turn[2], turn[1]], [turn[2], 0.0, -turn[0]], [-turn[1], turn[0], 0.0]]
     )
     return np.eye(3) + half * skew + square * (skew @ skew)
 

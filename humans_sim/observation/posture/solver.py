@@ -327,10 +327,7 @@ class PostureSolver:
                 gate.exchanged,
             ),
             motion=MotionRules(
-                tracking.persistence,
-                tracking.fastest,
-                self.tree.lower,
-                self.tree.upper,
+                tracking.persistence, tracking.fastest, self.tree.lower, self.tree.upper
             ),
             doubt=DoubtRules(
                 tracking.rejected,

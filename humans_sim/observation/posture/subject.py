@@ -16,10 +16,7 @@ from humans_sim.core.yaml_file import read_yaml
 from humans_sim.models.catalogue import load_model, model_name_in
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.marker_set import (
-    MarkerSet,
-    SetMarker,
-)
+from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
 from humans_sim.observation.posture.opensim_files import write_osim
 
 _DIGITS = 6

@@ -182,12 +182,7 @@ class WideSearch:
         assert best is not None
         return self._shaken(best, y, weight)
 
-    def _shaken(
-        self,
-        best: Found,
-        y: np.ndarray,
-        weight: np.ndarray,
-    ) -> Found:
+    def _shaken(self, best: Found, y: np.ndarray, weight: np.ndarray) -> Found:
         """Throw the limb that fits worst into other postures, and keep the best."""
         rng = np.random.default_rng(0)
         prior = np.full(self.rest.size, self._settings.rest_weight)
