@@ -33,7 +33,6 @@ from humans_sim.observation.reconstruction_options import ReconstructionOptions
 from humans_sim.observation.screening.findings import (
     Topic,
     better_set,
-    motion_markers,
     screen_labels,
 )
 from humans_sim.observation.screening.screen import (
@@ -63,13 +62,12 @@ def screen_recording(
     Raises:
         ParameterError: no label is of the set, or one fits two markers.
     """
-    used = motion_markers(marker_set)
+    used = marker_set.moving
     steps = replace(steps or PipelineSettings(), fill=False, filter=False)
-    aliases = {marker.name: marker.aliases for marker in used.markers}
     # The standing frame is made of the first samples, others of none.
     some = trial if steps.frame == "standing" else look_at(trial)
     try:
-        ready = prepare(some, steps, used.names, aliases)
+        ready = prepare(some, steps, used.names, used.aliases)
     except ParameterError as error:
         better = better_set(trial, model, 1)
         if better is None:
@@ -92,7 +90,7 @@ def screen_prepared(
     model: Model, trial: MarkerTrial, marker_set: MarkerSet
 ) -> Screening:
     """Look at markers that are prepared: nothing of them is corrected."""
-    used = motion_markers(marker_set)
+    used = marker_set.moving
     names = [name for name in trial.names if name in used.names]
     if not names:
         return Screening()  # the search refuses them
@@ -169,7 +167,6 @@ def calibrate_recordings(
     reading = reading or ReadOptions()
     body = load_model(model, height=height, mass=mass)
     whole = load_marker_set(marker_set, body)
-    markers = whole.markers
     steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
     trials = []
     for path in files:
@@ -182,9 +179,7 @@ def calibrate_recordings(
         if note is not None:
             for text in (*trial.notes, *look.doubts):
                 note(f"{path}: {text}")
-        names = [marker.name for marker in markers]
-        aliases = {marker.name: marker.aliases for marker in markers}
-        trials.append(prepare(trial, steps, names, aliases).trial)
+        trials.append(prepare(trial, steps, whole.names, whole.aliases).trial)
     return calibrate(body, trials, marker_set, height=height, mass=mass, title=title)
 
 

@@ -125,8 +125,8 @@ def reconstruct(
         # Long trials are large: nothing here holds the markers as read any longer.
         given = [decided(look, trial, force)]
         del trial
-        names, aliases = _labels(marker_set)
-        recording = prepare(given.pop(), preparation, names, aliases)
+        used = marker_set.moving
+        recording = prepare(given.pop(), preparation, used.names, used.aliases)
     elif (
         preparation is not None
         or options.has((*STEPS, "up", "units", "rate"))
@@ -200,9 +200,3 @@ def _read(recording: MarkerTrial | Path | str, reading: ReadOptions) -> MarkerTr
     if reading != ReadOptions():
         raise ParameterError("up, units and rate are of files: this trial is read")
     return recording
-
-
-def _labels(marker_set: MarkerSet) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Markers of a set that are used on motions, and their other names."""
-    used = [marker for marker in marker_set.markers if not marker.calibration]
-    return [m.name for m in used], {m.name: m.aliases for m in used}

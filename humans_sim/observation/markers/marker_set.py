@@ -100,6 +100,18 @@ class MarkerSet:
         """Labels of all markers."""
         return tuple(marker.name for marker in self.markers)
 
+    @property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """Other labels of all markers, by name."""
+        return {marker.name: marker.aliases for marker in self.markers}
+
+    @property
+    def moving(self) -> MarkerSet:
+        """The set without markers of static trials."""
+        return replace(
+            self, markers=tuple(m for m in self.markers if not m.calibration)
+        )
+
     def __getitem__(self, name: str) -> SetMarker:
         """A marker by its label."""
         for marker in self.markers:

@@ -292,8 +292,8 @@ def _column_means(values: np.ndarray) -> np.ndarray:
 
 def _weak_spread(model: Model, known: MarkerSet) -> np.ndarray:
     """Spreads of joints that the markers of motions hardly see, else infinite."""
-    markers = [marker for marker in known.markers if not marker.calibration]
-    marked = MarkedTree(Tree.of(model), *marker_bodies(model, markers))
+    bodies = marker_bodies(model, known.moving.markers)
+    marked = MarkedTree(Tree.of(model), *bodies)
     weak = weakly_seen_joints(marked, model.joint_names)
     return np.where(weak, usual_spread(marked.tree), np.inf)
 

@@ -24,17 +24,11 @@ INTERPOLATED = int(MarkerStatus.INTERPOLATED)
 
 
 class GateRules(NamedTuple):
-    """When a marker is where it cannot be.
+    """When a marker is where it cannot be: :class:`GateSettings`, same words and units.
 
     Attributes:
         reach: radius around the expected place of a marker used just before [m];
             infinite: every marker is believed.
-        acceleration: largest usual one of a marker [m/s^2].
-        drift: growth of the radius while a marker is away [m/s].
-        growth: most that this makes of the reach.
-        patience: after this time a marker is believed wherever it is [s].
-        exchanged: share of their distances below which two markers that would lie at
-            each other's place are exchanged.
     """
 
     reach: float
@@ -46,12 +40,9 @@ class GateRules(NamedTuple):
 
 
 class MotionRules(NamedTuple):
-    """How a posture is expected to move on.
+    """How a posture is expected to move on, of :class:`TrackSettings`.
 
     Attributes:
-        persistence: time over which a speed lasts [s].
-        fastest: a coordinate that changed faster is not expected to go on so
-            [m/s, rad/s].
         lower, upper: joint limits [rad].
     """
 
@@ -210,15 +201,10 @@ class TrackState(NamedTuple):
 
 
 class DoubtRules(NamedTuple):
-    """When a frame is doubted.
+    """When a frame is doubted, of :class:`TrackSettings` (same words and units).
 
     Attributes:
-        rejected: robust weight below which a marker is rejected.
-        lost: share of markers astray or rejected above which a person is lost.
         misfit: mean square distance below which no frame is suspicious [m^2].
-        worse: cost over the usual one that makes a frame suspicious.
-        learning: time over which the usual cost is averaged [s].
-        pause: between two looks aside [s].
     """
 
     rejected: float

@@ -276,8 +276,7 @@ class LivePostures:
         if not longest_gap > 0:
             raise ParameterError(f"longest_gap must be above 0 s, not {longest_gap:g}")
         self.model = model
-        moving = [m.name for m in marker_set.markers if not m.calibration]
-        self._set = marker_set.of(moving)
+        self._set = marker_set.moving
         self._table = None
         if correspondence is not None:
             self._table = load_correspondence(correspondence, self._set.names)
@@ -384,8 +383,8 @@ class LivePostures:
             places = np.repeat(np.array(given, float)[None, :, None], 3, axis=2)
             labels = tuple(names[k] for k in given)
             trial = MarkerTrial(labels, np.zeros(1), places, np.zeros(1, int))
-            aliases = {m.name: m.aliases for m in self._set.markers}
-            identified = identify(trial, self._table, self._set.names, aliases).trial
+            own = self._set
+            identified = identify(trial, self._table, own.names, own.aliases).trial
             solver = PostureSolver(
                 self.model, self._set, identified.names, settings=self._settings
             )

@@ -124,7 +124,7 @@ def smooth_postures(
             least = np.minimum(own, std[first:last])
             std[first:last] = np.where(shown, least, own)
         first = last
-    q, differences, status = _explained(q, result, solver)
+    differences, status = _explained(q, result, solver)
     seconds = (time.perf_counter() - begun) / n
     return replace(
         result,
@@ -141,8 +141,8 @@ def smooth_postures(
 
 def _explained(
     q: np.ndarray, result: Reconstruction, solver: PostureSolver
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Postures, and the differences and status of their markers."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Differences and status of the markers of postures."""
     differences = np.empty_like(result.differences)
     status = np.empty_like(result.status)
     for row, posture in enumerate(q):
@@ -152,7 +152,7 @@ def _explained(
     kept = result.trial.filled & (status == MarkerStatus.USED)
     status[kept] = MarkerStatus.INTERPOLATED
     status[result.status == MarkerStatus.REJECTED] = MarkerStatus.REJECTED
-    return q, differences, status
+    return differences, status
 
 
 def _calmed(result: Reconstruction, solver: PostureSolver) -> Reconstruction:
@@ -331,9 +331,8 @@ def solve_postures(
         raise ParameterError(f"mode is one of {', '.join(MODES)}, not '{mode}'")
     if not isinstance(marker_set, MarkerSet):
         marker_set = load_marker_set(marker_set, model)
-    names = [m.name for m in marker_set.markers if not m.calibration]
-    used = marker_set.of(names)
-    solver = PostureSolver(model, used, markers.names, settings=settings, rest=rest)
+    moving = marker_set.moving
+    solver = PostureSolver(model, moving, markers.names, settings=settings, rest=rest)
     result = _static(solver, markers, progress, watch)
     if uncertainty:
         result = with_uncertainty(result, solver)

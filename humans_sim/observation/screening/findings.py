@@ -103,11 +103,6 @@ class SetMatch:
     markers: int
 
 
-def motion_markers(marker_set: MarkerSet) -> MarkerSet:
-    """The markers of a set that are used on motions."""
-    return marker_set.of(m.name for m in marker_set.markers if not m.calibration)
-
-
 def match_sets(trial: MarkerTrial, model: Model) -> list[SetMatch]:
     """The package's sets for a model beside the labels of a trial, best first."""
     matches = []
@@ -124,8 +119,7 @@ def match_sets(trial: MarkerTrial, model: Model) -> list[SetMatch]:
 @lru_cache(maxsize=32)
 def _labels(name: str, model: Model) -> dict[str, tuple[str, ...]]:
     """Markers of a set that are used on motions, and their other labels."""
-    markers = motion_markers(load_marker_set(name, model)).markers
-    return {marker.name: marker.aliases for marker in markers}
+    return load_marker_set(name, model).moving.aliases
 
 
 def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | None:
