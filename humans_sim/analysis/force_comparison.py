@@ -21,11 +21,11 @@ from humans_sim.analysis.inverse_dynamics import (
     inverse_dynamics,
 )
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import write_atomically
+from humans_sim.core.files import write_lines
 from humans_sim.models.model import Model
 from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
 from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
-from humans_sim.observation.posture.opensim_files import BASE_COLUMNS
+from humans_sim.observation.posture.opensim_files import BASE_COLUMNS, storage_lines
 from humans_sim.observation.posture.result import Reconstruction
 
 
@@ -322,15 +322,5 @@ def _write(
     path: Path | str, title: str, names: Sequence[str], values: np.ndarray
 ) -> Path:
     path = Path(path)
-    lines = [
-        title,
-        "version=1",
-        f"nRows={len(values)}",
-        f"nColumns={len(names)}",
-        "inDegrees=no",
-        "endheader",
-        "\t".join(names),
-    ]
-    lines += ["\t".join(map(repr, row)) for row in values.tolist()]
-    write_atomically(path, "\n".join(lines) + "\n")
+    write_lines(path, storage_lines(title, len(values), names, [values], degrees=False))
     return path

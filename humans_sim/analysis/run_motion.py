@@ -20,11 +20,10 @@ from humans_sim.models.legs import contacts_of, tag_places
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_model
 from humans_sim.results.records import POINT
-from humans_sim.results.run import Run
+from humans_sim.results.run import ARRAYS, Run
 
 FREE, LOADED = 0.02, 0.05
 """Shares of the weight: below the first a sole is free, above the second loaded."""
-_SAMPLED = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def finite_part(run: Run) -> Run:
     if count == len(fine):
         return run
     states = run.event_states.between(-np.inf, float(run.t[count - 1]))
-    known = {name: getattr(run, name)[:count] for name in _SAMPLED}
+    known = {name: getattr(run, name)[:count] for name in ARRAYS}
     return replace(run, **known, event_states=states)
 
 

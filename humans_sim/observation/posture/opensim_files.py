@@ -63,7 +63,7 @@ def write_mot(
         for rows in row_slices(len(result.q))
     )
     head = ["time", *angles.names]
-    write_lines(path, _lines(path.stem, len(result.q), head, parts))
+    write_lines(path, storage_lines(path.stem, len(result.q), head, parts))
     return path
 
 
@@ -82,7 +82,8 @@ def write_std_sto(result: Reconstruction, path: Path | str) -> Path:
         raise ParameterError("this reconstruction has no standard deviations")
     head = ["time", *BASE_COLUMNS, *result.model.joint_names]
     write_lines(
-        path, _lines(path.stem, len(result.q), head, _spreads(result, result.std))
+        path,
+        storage_lines(path.stem, len(result.q), head, _spreads(result, result.std)),
     )
     return path
 
@@ -97,16 +98,20 @@ def _spreads(result: Reconstruction, std: np.ndarray) -> Iterator[np.ndarray]:
         yield np.column_stack([result.t[rows], np.degrees(turns), along, joints])
 
 
-def _lines(
-    title: str, count: int, head: list[str], parts: Iterable[np.ndarray]
+def storage_lines(
+    title: str,
+    count: int,
+    head: Sequence[str],
+    parts: Iterable[np.ndarray],
+    degrees: bool = True,
 ) -> Iterator[str]:
-    """Lines of a storage."""
+    """Lines of an OpenSim storage: ``count`` rows in all, some at a time."""
     yield from (
         title,
         "version=1",
         f"nRows={count}",
         f"nColumns={len(head)}",
-        "inDegrees=yes",
+        f"inDegrees={'yes' if degrees else 'no'}",
         "endheader",
         "\t".join(head),
     )

@@ -21,6 +21,7 @@ from humans_sim.observation.posture.kernels import (
     factorise,
     normal_equations,
 )
+from humans_sim.observation.posture.smooth_kernels import factorise_band
 from humans_sim.observation.posture.tree_kernels import BASE, empty_poses, place, points
 
 FIRM = 1e-14
@@ -140,27 +141,12 @@ def frame_variances(frames, rules, marked):
 def band_variances(band, damping):
     """Diagonal of the inverse of a damped banded matrix, and whether there is one.
 
-    Row c of the band (n, width) holds the matrix below its diagonal at column c; it is
-    overwritten.
+    The band is that of :func:`smooth_kernels.factorise_band`; it is overwritten.
     """
     n, width = band.shape
     out = np.empty(n)
-    for c in range(n):
-        pivot = band[c, 0] + damping
-        if not pivot > 0.0:
-            return out, False
-        root = np.sqrt(pivot)
-        own = band[c]
-        own[0] = root
-        most = min(width, n - c)
-        for r in range(1, most):
-            own[r] /= root
-        for r in range(1, most):
-            share = own[r]
-            if share != 0.0:
-                other = band[c + r]
-                for k in range(most - r):
-                    other[k] -= share * own[r + k]
+    if not factorise_band(band, damping):
+        return out, False
     column, product = np.empty(width), np.empty(width)
     for c in range(n - 1, -1, -1):
         own = band[c]

@@ -223,6 +223,32 @@ def _hold(q, lower, upper, nv, band, vector):
 
 
 @kernel
+def factorise_band(band, damping):
+    """L of L L^T of a damped banded matrix, in place; False if it is not positive.
+
+    Row c of the band (n, width) holds the matrix below its diagonal at column c.
+    """
+    n, width = band.shape
+    for c in range(n):
+        pivot = band[c, 0] + damping
+        if not pivot > 0.0:
+            return False
+        root = np.sqrt(pivot)
+        most = min(width, n - c)
+        own = band[c]
+        own[0] = root
+        for r in range(1, most):
+            own[r] /= root
+        for r in range(1, most):
+            share = own[r]
+            if share != 0.0:
+                other = band[c + r]
+                for k in range(most - r):
+                    other[k] -= share * own[r + k]
+    return True
+
+
+@kernel
 def solve_band(band, damping, vector):
     """Cholesky solution of the damped equations; and whether there is one.
 
@@ -230,24 +256,12 @@ def solve_band(band, damping, vector):
     """
     n, width = band.shape
     factor, x = band.copy(), vector.copy()
+    if not factorise_band(factor, damping):
+        return x, False
     for c in range(n):
-        pivot = factor[c, 0] + damping
-        if not pivot > 0.0:
-            return x, False
-        root = np.sqrt(pivot)
-        most = min(width, n - c)
         own = factor[c]
-        own[0] = root
-        for r in range(1, most):
-            own[r] /= root
-        for r in range(1, most):
-            share = own[r]
-            if share != 0.0:
-                other = factor[c + r]
-                for k in range(most - r):
-                    other[k] -= share * own[r + k]
-        x[c] /= root
-        for r in range(1, most):
+        x[c] /= own[0]
+        for r in range(1, min(width, n - c)):
             x[c + r] -= own[r] * x[c]
     for c in range(n - 1, -1, -1):
         own = factor[c]
