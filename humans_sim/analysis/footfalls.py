@@ -238,9 +238,7 @@ class FootPhase(NamedTuple):
 def foot_phases(run: Run, sole: str | None = None) -> list[FootPhase]:
     """The phases of a run on sphere feet, at the exact times of its events.
 
-    Args:
-        run: of a simulation with ``contact_geometry="spheres"``.
-        sole: one of the soles; all of them together unless given.
+    Of one of the soles; all of them together unless given.
     """
     balls = {
         name: _end(name)
@@ -376,13 +374,9 @@ class Stride:
 def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ...]:
     """Strides of a motion, in the order of their starts.
 
-    A heel strikes where it is furthest ahead of the pelvis (Zeni, Richards and
-    Higginson 2008): this needs no force plate, and holds on treadmills too.
-
-    Args:
-        model: with soles; the heel is the rearmost contact of each.
-        t: times (n,) [s].
-        q: configurations (n, nq).
+    A heel, the rearmost contact of its sole, strikes where it is furthest ahead of the
+    pelvis (Zeni, Richards and Higginson 2008): this needs no force plate, and holds on
+    treadmills too.
     """
     if len(t) < 3:
         return ()

@@ -175,12 +175,6 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     Messages are stamped with the time of the simulation, rounded to 1 ns, and lie in
     the order of time, an event before the sample of the same time.
 
-    Args:
-        run: what to write.
-        path: the file; rosbag2 knows it by the ending ``.mcap``.
-        scene: more topics, to see the run by, of
-            :func:`~humans_sim.view.run_topics.run_topics`.
-
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """

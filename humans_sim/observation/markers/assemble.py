@@ -88,15 +88,8 @@ def make_trial(
 ) -> MarkerTrial:
     """A trial, z up, once every position is whole and near.
 
-    Args:
-        path: the file.
-        names: of the markers.
-        times: of the samples (n,) [s].
-        positions: on the axes of the file (n, m, 3) [m], NaN where missing.
-        frames: numbers of the samples (n,).
-        up: axis of the file that points up.
-        error: makes an error that points at a row.
-        residuals: of the cameras (n, m) [m].
+    Positions (n, m, 3) [m] are on the axes of the file, NaN where missing; residuals
+    (n, m) [m] are the cameras'. ``error`` makes an error that points at a row.
     """
     lacking = by_rows(lambda p: np.isnan(p).sum(axis=2, dtype=np.uint8), positions)
     partial = np.argwhere((lacking > 0) & (lacking < 3))
@@ -271,16 +264,9 @@ def even_times(
 ) -> np.ndarray | None:
     """Multiples of the sampling period, where the times are these but for rounding.
 
-    Zeros at the end of all times are padding: 0.017000 has three digits.
-
-    Args:
-        times: of the samples, growing (n,) [s].
-        texts: the same as the file prints them.
-        rate: of the samples, as the file says [Hz]; None: it is silent, and the
-            roundest number of hertz that agrees with the times is taken.
-
-    Returns:
-        The times (n,) [s], or None where the samples are not even.
+    Zeros at the end of all times, as printed, are padding: 0.017000 has three digits.
+    The file may say a rate [Hz]; else the roundest number of hertz that agrees with the
+    times is taken. None where the samples are not even.
     """
     if len(times) < 2:
         return None

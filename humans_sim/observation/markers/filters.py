@@ -45,22 +45,15 @@ def smooth_markers(
 ) -> MarkerTrial:
     """Low-pass a trial without any delay: Butterworth, forward and backward.
 
-    The two passes together have the gain of one Butterworth filter at the cut-off,
-    -3 dB: each pass has a higher cut-off. Stretches between gaps and jumps are filtered
-    each on its own, so that a marker that was exchanged for another is not drawn
-    between both; a single sample stays as it is.
-
-    Args:
-        trial: the markers.
-        cutoff: cut-off frequency [Hz].
-        order: of one pass.
-        jump: distance, and
-        jump_acceleration: acceleration of a marker that make a jump
-            (:func:`jumps`) [m, m/s^2].
+    The two passes together have the gain of one Butterworth filter at the cut-off [Hz],
+    -3 dB: each pass has a higher cut-off. Stretches between gaps and jumps
+    (:func:`jumps`, by a distance [m] and an acceleration [m/s^2]) are filtered each on
+    its own, so that a marker that was exchanged for another is not drawn between both;
+    a single sample stays as it is.
 
     Raises:
-        ParameterError: the cut-off is not between zero and half the sampling rate,
-            or the order is not one of 1 to 8.
+        ParameterError: the cut-off is not between zero and half the sampling rate, or
+            the order is not one of 1 to 8.
     """
     if len(trial) < 2:
         return trial
@@ -212,12 +205,8 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
 
     Nothing is extrapolated before the first and after the last sample of a marker. A
     spline runs through all samples between two gaps that stay open; where these are
-    three or two, it is a parabola or a line.
-
-    Args:
-        trial: the markers.
-        max_gap: longest gap to fill, from its first missing sample to the next seen
-            one [s]; None fills any.
+    three or two, it is a parabola or a line. The longest gap to fill [s] is from its
+    first missing sample to the next seen one; None fills any.
 
     Raises:
         ParameterError: the longest gap is not a positive number.

@@ -254,9 +254,7 @@ class PipelineSettings:
     def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:
         """Settings of a YAML mapping; what it does not say keeps its default.
 
-        Args:
-            value: the mapping.
-            folder: where a correspondence file with a relative path lies.
+        A correspondence file with a relative path lies in the folder.
 
         Raises:
             ModelFileError: a key is unknown or its value impossible.
@@ -311,11 +309,8 @@ def prepare(
 ) -> Prepared:
     """Identify markers, fill gaps, change the frame, filter.
 
-    Args:
-        trial: as read, z up.
-        settings: choices for the steps; the defaults otherwise.
-        names: markers of the set in its order; None takes all, by their own names.
-        aliases: other names of markers of the set.
+    Names are those of the markers of the set in its order, with aliases; None takes
+    all, by their own names.
 
     Raises:
         ModelFileError: the correspondence file is wrong.

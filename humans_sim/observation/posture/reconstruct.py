@@ -303,26 +303,11 @@ def solve_postures(
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> Reconstruction:
-    """Postures that explain markers as they are given.
+    """Postures that explain markers as they are given, in the labels of their set.
 
     The last step of :func:`humans_sim.applications.reconstruction.reconstruct`, which
-    reads and prepares a recording first.
-
-    Args:
-        model: the person, best a calibrated one.
-        markers: the trial; its labels are those of the marker set
-            (:func:`humans_sim.observation.markers.prepare` renames, fills and
-            filters them).
-        marker_set: where the markers are on the body, or the name or path of a set.
-        mode: ``static`` frame by frame; ``smooth`` the whole trial at once, with a
-            prior on accelerations.
-        settings: of the search.
-        smoothing: of the mode ``smooth``.
-        rest: joint angles where joints stay that no marker sees [rad].
-        uncertainty: whether standard deviations are worked out, and joints interpolated
-            frames in which their markers are hidden.
-        progress: called now and then.
-        watch: called with each frame; what it raises ends the search.
+    reads and prepares a recording first (:func:`humans_sim.observation.markers.prepare`
+    renames, fills and filters markers) and has the same arguments.
 
     Raises:
         ParameterError: the mode is unknown, or too few markers are in the set.
