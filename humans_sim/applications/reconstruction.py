@@ -99,6 +99,7 @@ def reconstruct(
     reading, force = options.reading, options.force
     if preparation is not None and options.has(STEPS):
         raise ParameterError(f"a preparation is given: it has {', '.join(STEPS)}")
+    steps = preparation or options.steps()
     if isinstance(source, Model):
         if markers is None:
             raise ParameterError("a model needs a recording: give a file or a trial")
@@ -116,17 +117,15 @@ def reconstruct(
         recording = source
         name = _set_name(markers, marker_set) or options.marker_set
         person = _person(source, replace(options, marker_set=name))
-        steps = preparation or options.steps()
         model, marker_set = person.load(reading, steps.correspondence, force)
     if not isinstance(recording, Prepared):
-        preparation = preparation or options.steps()
         trial = part_of(_read(recording, reading), options.start, options.end)
-        look = screen_recording(model, trial, marker_set, preparation, reading)
+        look = screen_recording(model, trial, marker_set, steps, reading)
         # Long trials are large: nothing here holds the markers as read any longer.
         given = [decided(look, trial, force)]
         del trial
         used = marker_set.moving
-        recording = prepare(given.pop(), preparation, used.names, used.aliases)
+        recording = prepare(given.pop(), steps, used.names, used.aliases)
     elif (
         preparation is not None
         or options.has((*STEPS, "up", "units", "rate"))
@@ -139,16 +138,13 @@ def reconstruct(
     else:
         look = screen_prepared(model, recording.trial, marker_set)
         decided(look, recording.trial, force)
-    if preparation is not None:
-        settings = settings or preparation.solver
-        smoothing = smoothing or preparation.smoother
     result = solve_postures(
         model,
         recording.trial,
         marker_set,
         mode=options.mode,
-        settings=settings,
-        smoothing=smoothing,
+        settings=settings or steps.solver,
+        smoothing=smoothing or steps.smoother,
         uncertainty=options.uncertainty,
         rest=rest,
         progress=progress,
