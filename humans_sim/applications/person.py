@@ -47,7 +47,7 @@ def screen_recording(
     model: Model,
     trial: MarkerTrial,
     marker_set: MarkerSet,
-    steps: PipelineSettings | None,
+    steps: PipelineSettings,
     reading: ReadOptions,
 ) -> Screening:
     """Look at a recording as it was read.
@@ -63,7 +63,7 @@ def screen_recording(
         ParameterError: no label is of the set, or one fits two markers.
     """
     used = marker_set.moving
-    steps = replace(steps or PipelineSettings(), fill=False, filter=False)
+    steps = replace(steps, fill=False, filter=False)
     # The standing frame is made of the first samples, others of none.
     some = trial if steps.frame == "standing" else look_at(trial)
     try:
