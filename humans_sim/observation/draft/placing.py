@@ -146,13 +146,11 @@ class PersonFitter:
         self.places = places
         self._positions = positions
         self._tree = Tree.of(model)
-        markers = self.places.markers.markers
-        self._bodies, self._local = marker_bodies(model, markers)
+        markers = places.markers.markers
+        self._marked = MarkedTree(self._tree, *marker_bodies(model, markers))
         self._settings = SolverSettings(outlier=_LOOSE)
-        all_places = MarkedTree(self._tree, self._bodies, self._local)
-        rest = np.clip(np.zeros(model.nv - 6), self._tree.lower, self._tree.upper)
-        self._rest = rest
-        self._everywhere = WideSearch(all_places, rest, self._settings)
+        none = np.zeros(model.nv - 6)
+        self._rest = np.clip(none, self._tree.lower, self._tree.upper)
         arms = ("clavicle", "shoulder", "elbow", "wrist", "head")
         self._pull = np.array(
             [
@@ -238,7 +236,8 @@ class PersonFitter:
         exact = self.places.exact
         nearest, distances = self._nearest(q, scaled, allowed)
         for _ in range(most):
-            chosen = MarkedTree(self._tree, self._bodies[nearest], self._local[nearest])
+            body, local = self._marked.body[nearest], self._marked.local[nearest]
+            chosen = MarkedTree(self._tree, body, local)
             search = WideSearch(chosen, self._rest, self._settings)
             weight = np.where(exact[nearest], 1.0, _SKIN_WEIGHT)
             q = search.search(
@@ -258,7 +257,7 @@ class PersonFitter:
     def _nearest(
         self, q: np.ndarray, scaled: np.ndarray, allowed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        apart = scaled[:, None] - self._everywhere.marked.places(q)[None]
+        apart = scaled[:, None] - self._marked.places(q)[None]
         distances = np.linalg.norm(apart, axis=2)
         return np.where(allowed, distances, np.inf).argmin(axis=1), distances
 
