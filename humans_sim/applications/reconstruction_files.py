@@ -40,30 +40,11 @@ from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.reconstruction_options import (
     SCENES,
     USUAL_FORMATS,
+    ReconstructionOptions,
     check_formats,
 )
 
 _AXES = ("fx", "fy", "fz", "mx", "my", "mz")
-
-
-@dataclass(frozen=True)
-class ForceOptions:
-    """Options for the forces of a recording.
-
-    Attributes:
-        file: forces of the ground (OpenSim's ``.mot`` or ``.sto``); None: those of the
-            recording.
-        up: axis of the file that points up.
-        plates: whether plates are used at all.
-        mass: of the body [kg]; None: by the plates, else that of the model.
-        reduce_residual: whether the body is shifted to agree with the plates.
-    """
-
-    file: Path | None = None
-    up: str = "y"
-    plates: bool = True
-    mass: float | None = None
-    reduce_residual: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,25 +79,26 @@ class ForceResults:
 
 
 def analyse_forces(
-    result: Reconstruction, options: ForceOptions | None = None
+    result: Reconstruction,
+    options: ReconstructionOptions | None = None,
+    mass: float | None = None,
 ) -> ForceResults:
     """Inverse dynamics of a reconstruction, and how markers alone agree with plates.
+
+    The mass of the body [kg] is by the plates, else that of the model, where it is
+    not given.
 
     Raises:
         HumansError: the file of forces is wrong, or the motion is too short.
     """
-    options = options or ForceOptions()
+    options = options or ReconstructionOptions()
     plates: Sequence[ForcePlate | GroundReaction] = ()
     if options.plates:
         plates = result.trial.plates
-        if options.file is not None:
-            plates = read_force_file(options.file, up=options.up)
-    dynamics = inverse_dynamics(
-        result,
-        plates,
-        mass=options.mass,
-        reduce_residual=options.reduce_residual,
-    )
+        if options.force_file is not None:
+            plates = read_force_file(options.force_file, up=options.up or "y")
+    reduce = options.reduce_residual
+    dynamics = inverse_dynamics(result, plates, mass=mass, reduce_residual=reduce)
     if not any(compared_rows(dynamics, sole).any() for sole in dynamics.feet):
         return ForceResults(dynamics)
     alone = inverse_dynamics(result, (), mass=dynamics.mass)

@@ -26,7 +26,6 @@ from humans_sim.applications.batch.record import (
 from humans_sim.applications.person import Person, UnknownPersonError
 from humans_sim.applications.reconstruction import reconstruct
 from humans_sim.applications.reconstruction_files import (
-    ForceOptions,
     ForceResults,
     analyse_forces,
     write_reconstruction,
@@ -249,14 +248,7 @@ def _forces(job: Job, result: Reconstruction) -> ForceResults | None:
     settings, person = job.settings, job.person
     if not settings.inverse_dynamics and settings.force_file is None:
         return None
-    options = ForceOptions(
-        file=settings.force_file,
-        up=settings.up or "y",
-        plates=settings.plates,
-        mass=None if person is None else person.mass,
-        reduce_residual=settings.reduce_residual,
-    )
-    return analyse_forces(result, options)
+    return analyse_forces(result, settings, None if person is None else person.mass)
 
 
 def _write(
