@@ -238,7 +238,9 @@ class FootPhase(NamedTuple):
 def foot_phases(run: Run, sole: str | None = None) -> list[FootPhase]:
     """The phases of a run on sphere feet, at the exact times of its events.
 
-    Of one of the soles; all of them together unless given.
+    Args:
+        run: of a simulation with ``contact_geometry="spheres"``.
+        sole: one of the soles; all of them together unless given.
     """
     balls = {
         name: _end(name)
