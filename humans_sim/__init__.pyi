@@ -163,6 +163,9 @@ from humans_sim.observation.posture.solver import PostureSolver as PostureSolver
 from humans_sim.observation.posture.subject import Subject as Subject
 from humans_sim.observation.posture.subject import load_subject as load_subject
 from humans_sim.observation.posture.verdict import Verdict as Verdict
+from humans_sim.observation.reconstruction_options import (
+    ReconstructionOptions as ReconstructionOptions,
+)
 from humans_sim.observation.search_settings import SmootherSettings as SmootherSettings
 from humans_sim.observation.search_settings import SolverSettings as SolverSettings
 from humans_sim.results.check import Check as Check

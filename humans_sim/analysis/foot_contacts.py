@@ -19,7 +19,7 @@ note says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,13 @@ class SolePoints:
         """Columns of the points of a sole."""
         return np.flatnonzero(self.owners == sole)
 
+    def by_sole(
+        self, values: np.ndarray, reduced: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """What values of points (n, p, ...) are reduced to for each sole."""
+        soles = range(len(self.soles))
+        return np.stack([reduced(values[:, self.of(k)]) for k in soles], axis=1)
+
 
 def support_names(model: Model) -> tuple[tuple[str, ...], np.ndarray]:
     """Tags that the soles of a model stand on, and the place of the sole of each."""
@@ -66,13 +73,7 @@ def support_names(model: Model) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def sole_points(model: Model, q: np.ndarray, v: np.ndarray) -> SolePoints:
-    """Support points of the soles along a motion.
-
-    Args:
-        model: with soles.
-        q: configurations (n, nq).
-        v: velocities (n, nv).
-    """
+    """Support points of the soles along a motion (n, nq), (n, nv)."""
     names, owners = support_names(model)
     points, data = model.tag_points(names), model.data()
     positions = np.empty((len(q), len(names), 3))
@@ -139,10 +140,7 @@ def find_contacts(
 ) -> FootContacts:
     """When the feet of a motion stand.
 
-    Args:
-        t: times (n,) [s].
-        points: of the soles.
-        floor: its height [m]; None: each point rests where it is slow.
+    The floor has a height [m]; None: each point rests where it is slow.
     """
     heights = points.positions[:, :, 2]
     lowest = _lowest(points)
@@ -159,13 +157,7 @@ def find_contacts(
         rest = np.full(heights.shape[1], floor)
     above = np.maximum(heights - rest, 0.0)
     touching = (above < CONTACT_HEIGHT) & (speed < CONTACT_SPEED)
-    down = np.stack(
-        [
-            _without_short(t, touching[:, points.of(k)].any(axis=1))
-            for k in range(len(points.soles))
-        ],
-        axis=1,
-    )
+    down = points.by_sole(touching, lambda on: _without_short(t, on.max(axis=1)))
     share = _shares(t, down)
     return FootContacts(points.soles, down, share, rest, above, speed, level, belt)
 
@@ -176,13 +168,7 @@ def floor_velocity(points: SolePoints) -> np.ndarray:
     The median over the lower foot of each sample, if most agree with it.
     """
     lowest = _lowest(points)
-    means = np.stack(
-        [
-            points.velocities[:, points.of(k)].mean(axis=1)
-            for k in range(len(points.soles))
-        ],
-        axis=1,
-    )
+    means = points.by_sole(points.velocities, lambda v: v.mean(axis=1))
     lower = lowest.argmin(axis=1)
     rows = np.arange(len(lowest))
     near = lowest[rows, lower] < np.percentile(lowest, _LOWEST) + _LOW
@@ -198,11 +184,7 @@ def floor_velocity(points: SolePoints) -> np.ndarray:
 
 def _lowest(points: SolePoints) -> np.ndarray:
     """Height of the lowest point of each sole (n, soles) [m]."""
-    heights = points.positions[:, :, 2]
-    return np.stack(
-        [heights[:, points.of(k)].min(axis=1) for k in range(len(points.soles))],
-        axis=1,
-    )
+    return points.by_sole(points.positions[:, :, 2], lambda z: z.min(axis=1))
 
 
 def _rest(height: np.ndarray, speed: np.ndarray) -> float:
@@ -258,19 +240,14 @@ def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
         if stop - start > LONGEST_TRANSFER + 2 * step:
             continue
         rows = slice(first, end)
-        share[rows, new] = _half_cosine((t[rows] - start) / (stop - start))
+        phase = np.clip((t[rows] - start) / (stop - start), 0.0, 1.0)
+        share[rows, new] = 0.5 - 0.5 * np.cos(np.pi * phase)
         share[rows, old] = 1.0 - share[rows, new]
 
 
 def _single(down: np.ndarray) -> int | None:
     """The one foot that stands; None where two do, or none."""
     return int(down.argmax()) if down.sum() == 1 else None
-
-
-def _half_cosine(phase: np.ndarray) -> np.ndarray:
-    """From 0 to 1 while the phase does."""
-    smooth: np.ndarray = 0.5 - 0.5 * np.cos(np.pi * np.clip(phase, 0.0, 1.0))
-    return smooth
 
 
 NEAR = 0.08
@@ -296,7 +273,6 @@ class PlateStretch:
     """A stretch of samples in which a plate carries load.
 
     Attributes:
-        plate: its name.
         first: first sample of the motion.
         last: last sample.
         sole: the one that stands on it; empty if it is not used.
@@ -338,14 +314,9 @@ def plate_loads(
     contacts: FootContacts,
     cutoff: float,
 ) -> PlateLoads:
-    """Assign the loads of plates to feet.
+    """Assign the loads of plates, in the frame of the motion, to feet.
 
-    Args:
-        plates: in the frame of the motion.
-        t: times of the motion (n,) [s].
-        points: of the soles.
-        contacts: when they stand.
-        cutoff: low pass of the loads [Hz], 0 for none.
+    The loads are low-passed at the cut-off [Hz]; 0: not.
     """
     n, feet = len(t), len(points.soles)
     wrenches, on_plate = np.zeros((n, feet, 6)), np.zeros((n, feet), dtype=bool)
@@ -390,12 +361,7 @@ def plate_loads(
 
 
 def outline_distance(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Distance of points from outlines, seen from above; zero within (n,) [m].
-
-    Args:
-        corners: of a convex outline at each time (n, k, 2) [m].
-        points: (n, 2) [m].
-    """
+    """Distance of points (n, 2) from convex outlines (n, k, 2); zero within (n,)."""
     centre = corners.mean(axis=1, keepdims=True)
     offset = corners - centre
     order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1)

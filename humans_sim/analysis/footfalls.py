@@ -6,9 +6,8 @@ second, by less than a millimetre, and a swinging one may scrape. A swing is a s
 without load that is long enough and lifts the foot; whatever is shorter or lower
 belongs to the stance around it.
 
-Also: the phases heel, all and toe of sphere feet, from the events of a run; the depth
-of the feet in a ground that gives way; strides of a reconstructed walk, from a heel
-strike to the next of the same foot.
+Also phases of sphere feet, the depth of feet in a ground that gives way, and strides of
+a reconstructed walk, from a heel strike to the next of the same foot.
 """
 
 from __future__ import annotations
@@ -42,12 +41,7 @@ SETTLED = 0.06
 
 @dataclass(frozen=True)
 class Stance:
-    """A stretch of samples in which a sole carries load.
-
-    Attributes:
-        first: first sample.
-        last: last sample.
-    """
+    """A stretch of samples, from first to last, in which a sole carries load."""
 
     first: int
     last: int
@@ -89,12 +83,8 @@ def stances(
 ) -> list[Stance]:
     """Stretches in which a sole carries load, rattling and scraping left out.
 
-    Args:
-        t: times (n,) [s].
-        load: on the sole (n,) [N].
-        height: gap under its lowest point (n,) [m].
-        weight: of the body [N].
-        lift: height that a swing reaches at least [m].
+    Of its load (n,) [N], the gap under its lowest point (n,) [m] and the weight of the
+    body [N]; a swing reaches the height ``lift`` at least [m].
     """
     loaded = np.zeros(len(t), dtype=bool)
     state = False
@@ -122,12 +112,8 @@ def steps_of(
     """The steps before a sample, in the order of their landings.
 
     A landing is a step where the other foot was loaded in the meantime: what jumps or
-    is dropped makes none.
-
-    Args:
-        motion: a biped with two soles.
-        end: sample at which it ends (a fall), or the number of samples.
-        stood: stances of each sole.
+    is dropped makes none. Steps end at a sample (a fall, or the last), of the stances
+    of each of two soles.
     """
     if len(motion.soles) != 2:
         return ()
@@ -313,7 +299,6 @@ class Sinkage:
     """One stance.
 
     Attributes:
-        sole: frame of the sole.
         start: when it began to carry load [s].
         depth: of the lowest point of the sole below the ground at rest, the largest
             in the stance [m].
@@ -385,20 +370,15 @@ class Stride:
     def curve(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
         """A curve over the stride, at each of :data:`PERCENT`."""
         times = self.start + (self.end - self.start) * PERCENT / 100
-        resampled: np.ndarray = np.interp(times, t, values)
-        return resampled
+        return np.asarray(np.interp(times, t, values))
 
 
 def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ...]:
     """Strides of a motion, in the order of their starts.
 
-    A heel strikes where it is furthest ahead of the pelvis (Zeni, Richards and
-    Higginson 2008): this needs no force plate, and holds on treadmills too.
-
-    Args:
-        model: with soles; the heel is the rearmost contact of each.
-        t: times (n,) [s].
-        q: configurations (n, nq).
+    A heel, the rearmost contact of its sole, strikes where it is furthest ahead of the
+    pelvis (Zeni, Richards and Higginson 2008): this needs no force plate, and holds on
+    treadmills too.
     """
     if len(t) < 3:
         return ()

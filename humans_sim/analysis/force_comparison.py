@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forces from markers compared with force plates, and the residual.
 
-Also: largest joint moments by the mass of the body, and the forces as files that
-OpenSim reads (generalised forces, external loads), on the axes of its ground: x
+Also largest joint moments, and files that OpenSim reads, on the axes of its ground: x
 forward, y up, z right.
 """
 
@@ -22,11 +21,11 @@ from humans_sim.analysis.inverse_dynamics import (
     inverse_dynamics,
 )
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import write_atomically
+from humans_sim.core.files import write_lines
 from humans_sim.models.model import Model
 from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
 from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
-from humans_sim.observation.posture.opensim_files import BASE_COLUMNS
+from humans_sim.observation.posture.opensim_files import BASE_COLUMNS, storage_lines
 from humans_sim.observation.posture.result import Reconstruction
 
 
@@ -37,7 +36,6 @@ class Agreement:
     Attributes:
         correlation: Pearson's r.
         rms: root mean square difference, in body weights.
-        frames: number of samples.
     """
 
     correlation: float
@@ -57,7 +55,6 @@ class Residual:
             stature (3,).
         moment_norm_rms: of the whole vector.
         moment_max: largest component.
-        frames: number of samples.
     """
 
     force_rms: np.ndarray
@@ -202,8 +199,7 @@ def stature(model: Model) -> float:
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
-    root: np.ndarray = np.sqrt((values**2).mean(axis=0))
-    return root
+    return np.asarray(np.sqrt((values**2).mean(axis=0)))
 
 
 def _agreement(ours: np.ndarray, theirs: np.ndarray, weight: float) -> Agreement:
@@ -216,15 +212,7 @@ def _agreement(ours: np.ndarray, theirs: np.ndarray, weight: float) -> Agreement
 
 @dataclass(frozen=True)
 class PeakMoment:
-    """The largest and the smallest moment of a joint.
-
-    Attributes:
-        joint: its name.
-        high: largest [N m/kg].
-        high_time: when [s].
-        low: smallest [N m/kg].
-        low_time: when [s].
-    """
+    """The largest and the smallest moment of a joint [N m/kg], and when [s]."""
 
     joint: str
     high: float
@@ -236,12 +224,7 @@ class PeakMoment:
 def peak_moments(
     dynamics: InverseDynamics, without: Collection[str] = ()
 ) -> tuple[PeakMoment, ...]:
-    """Peaks of the joints, where plates cover all if there are plates.
-
-    Args:
-        dynamics: forces of a motion.
-        without: joints that are left out, e.g. those that no marker sees.
-    """
+    """Peaks of the joints but some, where plates cover all if there are plates."""
     rows = dynamics.inner & (dynamics.measured | (dynamics.loads is None))
     if not rows.any():
         return ()
@@ -273,13 +256,6 @@ def write_generalised_forces(dynamics: InverseDynamics, path: Path | str) -> Pat
     axes of its three angles, then the force; then ``<joint>_moment`` [N m, N].
     Coordinates and their signs are those of the motion file
     (:func:`~humans_sim.observation.posture.opensim_files.write_mot`).
-
-    Args:
-        dynamics: forces of a motion.
-        path: the file; written whole or not at all.
-
-    Returns:
-        The path.
     """
     base = [f"{name}_moment" for name in BASE_COLUMNS[:3]]
     base += [f"{name}_force" for name in BASE_COLUMNS[3:]]
@@ -296,13 +272,6 @@ def write_external_loads(dynamics: InverseDynamics, path: Path | str) -> Path:
     the centre of pressure on the floor, ``ground_torque_r_x`` of the moment about it,
     for the right and the left foot; a foot without load keeps its last point.
     :func:`humans_sim.read_force_file` reads it.
-
-    Args:
-        dynamics: forces of a motion.
-        path: the file; written whole or not at all.
-
-    Returns:
-        The path.
     """
     names, values = ["time"], [dynamics.t[:, None]]
     for sole in sorted(dynamics.feet, reverse=True):
@@ -346,23 +315,12 @@ def _held(points: np.ndarray) -> np.ndarray:
     after = np.clip(np.searchsorted(there, rows), 0, len(there) - 1)
     before = np.maximum(after - 1, 0)
     nearer = np.abs(there[before] - rows) <= np.abs(there[after] - rows)
-    held: np.ndarray = points[np.where(nearer, there[before], there[after])]
-    return held
+    return np.asarray(points[np.where(nearer, there[before], there[after])])
 
 
 def _write(
     path: Path | str, title: str, names: Sequence[str], values: np.ndarray
 ) -> Path:
     path = Path(path)
-    lines = [
-        title,
-        "version=1",
-        f"nRows={len(values)}",
-        f"nColumns={len(names)}",
-        "inDegrees=no",
-        "endheader",
-        "\t".join(names),
-    ]
-    lines += ["\t".join(map(repr, row)) for row in values.tolist()]
-    write_atomically(path, "\n".join(lines) + "\n")
+    write_lines(path, storage_lines(title, len(values), names, [values], degrees=False))
     return path

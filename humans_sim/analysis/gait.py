@@ -52,15 +52,10 @@ class JointUse:
     """The use of one joint in a run, beside what the model allows.
 
     Attributes:
-        name: of the joint.
         low: least angle [rad].
         high: largest angle [rad].
-        lower_limit: [rad].
-        upper_limit: [rad].
         torque: largest magnitude [N m].
-        torque_limit: of the model [N m].
         speed: largest magnitude [rad/s].
-        speed_limit: of the model [rad/s].
     """
 
     name: str
@@ -234,10 +229,7 @@ class WalkSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data for JSON; what is not finite is None."""
-        plain: dict[str, Any] = {
-            "verdict": self.verdict,
-            "step_count": len(self.steps),
-        }
+        plain: dict[str, Any] = {"verdict": self.verdict, "step_count": len(self.steps)}
         for field in fields(self):
             plain[field.name] = _plain(getattr(self, field.name))
         return plain
@@ -333,9 +325,8 @@ def _supports(
     total = float(times.sum())
     if total <= 0:
         return math.nan, math.nan
-    return float(times[count == 1].sum()) / total, float(
-        times[count == 2].sum()
-    ) / total
+    single, double = (float(times[count == feet].sum()) / total for feet in (1, 2))
+    return single, double
 
 
 def _balance(motion: RunMotion, end: int) -> dict[str, float]:

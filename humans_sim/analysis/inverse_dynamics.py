@@ -83,14 +83,8 @@ def friction_cone(friction: float) -> np.ndarray:
 
 
 def penalties(height: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """How much a force at each point is penalised.
-
-    Args:
-        height: of the points above their rest [m].
-        speed: over the floor [m/s].
-    """
-    prices: np.ndarray = (1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2)
-    return prices
+    """How much a force is penalised at points so high above rest [m], so fast [m/s]."""
+    return np.asarray((1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2))
 
 
 def share_forces(
@@ -136,8 +130,7 @@ def share_forces(
         ]
     )
     along, _ = nnls(matrix, target / weight, maxiter=20 * matrix.shape[1])
-    shared: np.ndarray = weight * along.reshape(count, edges) @ cone
-    return shared
+    return np.asarray(weight * along.reshape(count, edges) @ cone)
 
 
 ACCELERATION_SPREAD = 0.1
@@ -149,12 +142,10 @@ SHIFT_SPREAD = 0.005
 def consistent_shift(
     t: np.ndarray, excess: np.ndarray, covered: np.ndarray
 ) -> np.ndarray:
-    """The shift of the base (n, 3) [m].
+    """The shift of the base (n, 3) [m] over evenly spaced times (n,) [s].
 
-    Args:
-        t: evenly spaced times (n,) [s].
-        excess: acceleration by the plates minus that of the motion (n, 3) [m/s^2].
-        covered: samples in which plates measured all (n,).
+    The excess is the acceleration by the plates minus that of the motion (n, 3)
+    [m/s^2], of samples in which plates measured all (n,).
     """
     n = len(t)
     step = (t[-1] - t[0]) / (n - 1)
@@ -162,8 +153,7 @@ def consistent_shift(
     rows = np.where(covered[1:-1], ACCELERATION_SPREAD**-2, 0.0)
     weighted = second.T @ diags(rows)
     matrix = (weighted @ second + identity(n) / SHIFT_SPREAD**2).tocsc()
-    shift: np.ndarray = spsolve(matrix, weighted @ excess[1:-1])
-    return shift
+    return np.asarray(spsolve(matrix, weighted @ excess[1:-1]))
 
 
 CUTOFF = 6.0

@@ -43,13 +43,9 @@ _WALK = {
 
 @dataclass(frozen=True)
 class ComparedValue:
-    """One number of both runs; NaN where a run does not determine it.
+    """One number of both runs by name; NaN where a run does not determine it.
 
-    Attributes:
-        name: what it is.
-        unit: its unit; ``1`` for counts and ratios.
-        a: of the first run.
-        b: of the second run.
+    Its unit is ``1`` for counts and ratios.
     """
 
     name: str
@@ -68,9 +64,7 @@ class CoordinateDifference:
     """How far a coordinate of two runs parts, over their common time.
 
     Attributes:
-        name: of the joint or coordinate.
         unit: ``m`` or ``rad``; empty where it is not known.
-        rms: root of the mean square of the difference.
         largest: the largest difference, second minus first, with its sign.
         time: when that is [s].
     """
@@ -413,5 +407,4 @@ def sole_forces(model: Model, run: Run) -> dict[str, np.ndarray]:
 
 
 def _turn(quaternion: np.ndarray) -> np.ndarray:
-    turn: np.ndarray = pin.Quaternion(quaternion).matrix()
-    return turn
+    return np.asarray(pin.Quaternion(quaternion).matrix())

@@ -20,11 +20,10 @@ from humans_sim.models.legs import contacts_of, tag_places
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_model
 from humans_sim.results.records import POINT
-from humans_sim.results.run import Run
+from humans_sim.results.run import ARRAYS, Run
 
 FREE, LOADED = 0.02, 0.05
 """Shares of the weight: below the first a sole is free, above the second loaded."""
-_SAMPLED = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,6 @@ class RunMotion:
 
     Attributes:
         run: the run, up to its last sample with finite numbers in q and v.
-        model: its model.
         weight: [N].
         footprint: x, y and heading of ``base_footprint`` (n, 3) [m, rad]; the heading
             does not jump.
@@ -151,7 +149,7 @@ def finite_part(run: Run) -> Run:
     if count == len(fine):
         return run
     states = run.event_states.between(-np.inf, float(run.t[count - 1]))
-    known = {name: getattr(run, name)[:count] for name in _SAMPLED}
+    known = {name: getattr(run, name)[:count] for name in ARRAYS}
     return replace(run, **known, event_states=states)
 
 
@@ -181,7 +179,8 @@ def _soles(
     model: Model, run: Run, tags: np.ndarray, poses: np.ndarray
 ) -> tuple[SoleMotion, ...]:
     """The soles whose corners or balls are contacts of the run."""
-    points = _point_contacts(run)
+    table = zip(run.table.names, run.table.kinds, strict=True)
+    points = [name if kind == POINT else "" for name, kind in table]
     soles = []
     for s, sole in enumerate(model.soles):
         loaded = contacts_of(sole, points)
@@ -209,15 +208,6 @@ def _soles(
             )
         )
     return tuple(sorted(soles, key=lambda sole: -sole.side))
-
-
-def _point_contacts(run: Run) -> list[str]:
-    """Names of the contacts, empty where one is no point's."""
-    table = run.table
-    return [
-        name if kind == POINT else ""
-        for name, kind in zip(table.names, table.kinds, strict=True)
-    ]
 
 
 def _hull(points: np.ndarray) -> np.ndarray:

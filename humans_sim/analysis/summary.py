@@ -12,6 +12,7 @@ joints reach limits anyway.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,9 +64,7 @@ def _walk(run: Run) -> list[str]:
 
 
 def _events(run: Run) -> list[str]:
-    counts: dict[str, int] = {}
-    for event in run.events:
-        counts[event.kind] = counts.get(event.kind, 0) + 1
+    counts = Counter(event.kind for event in run.events)
     text = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     return [f"events: {text or 'none'}"]
 
@@ -113,7 +112,6 @@ class Incident:
         time: when, or since when [s].
         joint: of the model; empty for the whole body.
         share: of the time since then, for torque limits; else NaN.
-        text: for people.
     """
 
     kind: str

@@ -411,14 +411,10 @@ def open_adjustment(
         pass  # no label is a tag's yet: nothing can be seen of unit and axis
     table = None
     if correspondence is not None:
-        table = load_correspondence(correspondence, _names(markers))
+        table = load_correspondence(correspondence, markers.moving.names)
     if person.subject is not None:
         return Adjustment(trial, subject, correspondence=table)
     return Adjustment.of_set(trial, model, person.marker_set, table)
-
-
-def _names(markers: MarkerSet) -> list[str]:
-    return [marker.name for marker in markers.markers if not marker.calibration]
 
 
 def draft_from_recordings(

@@ -29,10 +29,10 @@ from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import Calibration, calibrate
 from humans_sim.observation.posture.subject import load_subject
+from humans_sim.observation.reconstruction_options import ReconstructionOptions
 from humans_sim.observation.screening.findings import (
     Topic,
     better_set,
-    motion_markers,
     screen_labels,
 )
 from humans_sim.observation.screening.screen import (
@@ -47,7 +47,7 @@ def screen_recording(
     model: Model,
     trial: MarkerTrial,
     marker_set: MarkerSet,
-    steps: PipelineSettings | None,
+    steps: PipelineSettings,
     reading: ReadOptions,
 ) -> Screening:
     """Look at a recording as it was read.
@@ -59,13 +59,12 @@ def screen_recording(
         steps: of the preparation.
         reading: what the user gave for the file.
     """
-    used = motion_markers(marker_set)
-    steps = replace(steps or PipelineSettings(), fill=False, filter=False)
-    aliases = {marker.name: marker.aliases for marker in used.markers}
+    used = marker_set.moving
+    steps = replace(steps, fill=False, filter=False)
     # The standing frame is made of the first samples, others of none.
     some = trial if steps.frame == "standing" else look_at(trial)
     try:
-        ready = prepare(some, steps, used.names, aliases)
+        ready = prepare(some, steps, used.names, used.aliases)
     except ParameterError as error:
         better = better_set(trial, model, 1)
         if better is None:
@@ -88,7 +87,7 @@ def screen_prepared(
     model: Model, trial: MarkerTrial, marker_set: MarkerSet
 ) -> Screening:
     """Look at markers that are prepared: nothing of them is corrected."""
-    used = motion_markers(marker_set)
+    used = marker_set.moving
     names = [name for name in trial.names if name in used.names]
     if not names:
         return Screening()  # the search refuses them
@@ -156,7 +155,6 @@ def calibrate_recordings(
     reading = reading or ReadOptions()
     body = load_model(model, height=height, mass=mass)
     whole = load_marker_set(marker_set, body)
-    markers = whole.markers
     steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
     trials = []
     for path in files:
@@ -169,9 +167,7 @@ def calibrate_recordings(
         if note is not None:
             for text in (*trial.notes, *look.doubts):
                 note(f"{path}: {text}")
-        names = [marker.name for marker in markers]
-        aliases = {marker.name: marker.aliases for marker in markers}
-        trials.append(prepare(trial, steps, names, aliases).trial)
+        trials.append(prepare(trial, steps, whole.names, whole.aliases).trial)
     return calibrate(body, trials, marker_set, height=height, mass=mass, title=title)
 
 
@@ -208,6 +204,17 @@ class Person:
     height: float | None = None
     mass: float | None = None
     static: Path | None = None
+
+    def absolute(self) -> Person:
+        """The same with whole paths: workers may run in another folder."""
+        paths: dict[str, Any] = {
+            name: path.expanduser().resolve()
+            for name, path in (("subject", self.subject), ("static", self.static))
+            if path is not None
+        }
+        if self.marker_set.endswith(".yaml"):
+            paths["marker_set"] = str(Path(self.marker_set).expanduser().resolve())
+        return replace(self, **paths)
 
     def load(
         self,
@@ -246,26 +253,29 @@ class Person:
         return content_hash(named_file("marker_sets", self.marker_set, "marker set"))
 
 
-def choose_person(
-    subject: Path | None,
-    marker_set: str | None,
-    height: float | None = None,
-    mass: float | None = None,
-    static: Path | None = None,
-) -> Person | None:
-    """The person of what was given; None where that is nobody."""
-    if marker_set is not None and subject is not None:
+def choose_person(options: ReconstructionOptions) -> Person | None:
+    """The person of options; None where that is nobody.
+
+    Raises:
+        ParameterError: two of the choices exclude each other.
+    """
+    if options.marker_set is not None and options.subject is not None:
         raise ParameterError(
             "a subject has its markers: give a subject or a marker set, not both"
         )
-    if marker_set is not None:
-        return Person(marker_set=marker_set, height=height, mass=mass, static=static)
-    if height is not None or mass is not None or static is not None:
+    if options.marker_set is not None:
+        return Person(
+            marker_set=options.marker_set,
+            height=options.height,
+            mass=options.mass,
+            static=options.static,
+        )
+    if options.has(("height", "mass", "static")):
         raise ParameterError(
             "a subject has its sizes: height, mass and a static trial go with a marker "
             "set"
         )
-    return None if subject is None else Person(subject=subject)
+    return None if options.subject is None else Person(subject=options.subject)
 
 
 def nearest_person(recording: Path, top: Path | None = None) -> Person | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,14 +34,13 @@ from humans_sim.observation.markers.pipeline import PipelineSettings, Prepared, 
 from humans_sim.observation.markers.playback import part_of
 from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.reconstruct import (
-    MODES,
-    STATIC,
-    Progress,
-    Watch,
-    solve_postures,
-)
+from humans_sim.observation.posture.reconstruct import Progress, Watch, solve_postures
 from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.reconstruction_options import (
+    SIZES,
+    STEPS,
+    ReconstructionOptions,
+)
 from humans_sim.observation.search_settings import SmootherSettings, SolverSettings
 
 Markers = MarkerTrial | Prepared | Path | str
@@ -52,24 +52,14 @@ def reconstruct(
     markers: Markers | None = None,
     marker_set: MarkerSet | Path | str | None = None,
     *,
-    subject: Path | str | None = None,
-    static: Path | str | None = None,
-    height: float | None = None,
-    mass: float | None = None,
-    mode: str = STATIC,
-    up: str | None = None,
-    units: str | None = None,
-    rate: float | None = None,
-    start: float = 0.0,
-    end: float = 0.0,
+    options: ReconstructionOptions | None = None,
     preparation: PipelineSettings | None = None,
     settings: SolverSettings | None = None,
     smoothing: SmootherSettings | None = None,
     rest: np.ndarray | None = None,
-    uncertainty: bool = True,
     progress: Progress | None = None,
     watch: Watch | None = None,
-    force: bool = False,
+    **fields: Any,
 ) -> Reconstruction:
     """Postures that explain the markers of a recording.
 
@@ -87,63 +77,60 @@ def reconstruct(
             marker set.
         marker_set: where the markers are on the body, or the name or path of a set;
             with a model, its tags by default.
-        subject: file of a calibrated person, instead of a marker set.
-        static: file of standing still from which the person is measured first.
-        height: stature of the person [m].
-        mass: of the person [kg].
-        mode: ``static`` frame by frame; ``smooth`` the whole trial at once, with a
-            prior on accelerations.
-        up: axis of the file that points up; None: what it says.
-        units: of the file; None: what it says.
-        rate: samples a second of the file [Hz]; None: what it says.
-        start: first sample, in the recording's time [s].
-        end: last sample [s]; 0: to the end.
-        preparation: how markers are identified, filled, moved and filtered; None: as
-            :class:`PipelineSettings` has it. :class:`Prepared` markers stay as they
-            are.
+        options: how it is read and solved, and who it is; what concerns files of
+            results is for batches alone.
+        preparation: how markers are identified, filled, moved and filtered, instead of
+            the options' fields about it. :class:`Prepared` markers stay as they are.
         settings: of the search; None: those of the preparation.
         smoothing: of the mode ``smooth``; None: those of the preparation.
         rest: joint angles where joints stay that no marker sees [rad].
-        uncertainty: whether standard deviations are worked out, and joints interpolated
-            frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.
-        force: reconstruct it also where it cannot be this person.
+        fields: of :class:`ReconstructionOptions`, e.g. ``mode="smooth"``,
+            ``height=1.80``, ``subject="subject.yaml"``, ``units="mm"``; they go before
+            those of ``options``.
 
     Raises:
         ScreeningError: the recording cannot be this person with these markers.
         HumansError: a file is wrong, nothing says who is in it, two arguments exclude
             each other, or too few markers are in the set.
     """
-    if mode not in MODES:
-        raise ParameterError(f"mode is one of {', '.join(MODES)}, not '{mode}'")
-    reading = ReadOptions(up, units, rate)
-    sizes = (subject, static, height, mass)
+    options = replace(options or ReconstructionOptions(), **fields)
+    reading, force = options.reading, options.force
+    if preparation is not None and options.has(STEPS):
+        raise ParameterError(f"a preparation is given: it has {', '.join(STEPS)}")
+    steps = preparation or options.steps()
     if isinstance(source, Model):
         if markers is None:
             raise ParameterError("a model needs a recording: give a file or a trial")
-        if sizes != (None, None, None, None):
+        if options.has(SIZES):
             raise ParameterError(
                 "a model has its sizes: subject, static, height and mass go with a "
                 "recording alone"
             )
         model, recording = source, markers
         if not isinstance(marker_set, MarkerSet):
-            marker_set = load_marker_set(marker_set or CANONICAL, model)
+            marker_set = load_marker_set(
+                marker_set or options.marker_set or CANONICAL, model
+            )
     else:
         recording = source
-        person = _person(source, _set_name(markers, marker_set), *sizes)
-        correspondence = None if preparation is None else preparation.correspondence
-        model, marker_set = person.load(reading, correspondence, force)
+        name = _set_name(markers, marker_set) or options.marker_set
+        person = _person(source, replace(options, marker_set=name))
+        model, marker_set = person.load(reading, steps.correspondence, force)
     if not isinstance(recording, Prepared):
-        trial = part_of(_read(recording, reading), start, end)
-        look = screen_recording(model, trial, marker_set, preparation, reading)
+        trial = part_of(_read(recording, reading), options.start, options.end)
+        look = screen_recording(model, trial, marker_set, steps, reading)
         # Long trials are large: nothing here holds the markers as read any longer.
         given = [decided(look, trial, force)]
         del trial
-        names, aliases = _labels(marker_set)
-        recording = prepare(given.pop(), preparation, names, aliases)
-    elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
+        used = marker_set.moving
+        recording = prepare(given.pop(), steps, used.names, used.aliases)
+    elif (
+        preparation is not None
+        or options.has((*STEPS, "up", "units", "rate"))
+        or (options.start, options.end) != (0.0, 0.0)
+    ):
         raise ParameterError(
             "these markers are prepared: preparation, up, units, rate, start and end "
             "go with a file or a trial as read"
@@ -151,17 +138,14 @@ def reconstruct(
     else:
         look = screen_prepared(model, recording.trial, marker_set)
         decided(look, recording.trial, force)
-    if preparation is not None:
-        settings = settings or preparation.solver
-        smoothing = smoothing or preparation.smoother
     result = solve_postures(
         model,
         recording.trial,
         marker_set,
-        mode=mode,
-        settings=settings,
-        smoothing=smoothing,
-        uncertainty=uncertainty,
+        mode=options.mode,
+        settings=settings or steps.solver,
+        smoothing=smoothing or steps.smoother,
+        uncertainty=options.uncertainty,
         rest=rest,
         progress=progress,
         watch=watch,
@@ -174,16 +158,9 @@ def reconstruct(
     )
 
 
-def _person(
-    recording: Markers,
-    marker_set: str | None,
-    subject: Path | str | None,
-    static: Path | str | None,
-    height: float | None,
-    mass: float | None,
-) -> Person:
+def _person(recording: Markers, options: ReconstructionOptions) -> Person:
     """Who is in a recording that is given without a model."""
-    person = choose_person(_path(subject), marker_set, height, mass, _path(static))
+    person = choose_person(options)
     if person is None and isinstance(recording, Path | str):
         person = nearest_person(Path(recording).expanduser().absolute())
     if person is None:
@@ -219,13 +196,3 @@ def _read(recording: MarkerTrial | Path | str, reading: ReadOptions) -> MarkerTr
     if reading != ReadOptions():
         raise ParameterError("up, units and rate are of files: this trial is read")
     return recording
-
-
-def _labels(marker_set: MarkerSet) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Markers of a set that are used on motions, and their other names."""
-    used = [marker for marker in marker_set.markers if not marker.calibration]
-    return [m.name for m in used], {m.name: m.aliases for m in used}
-
-
-def _path(path: Path | str | None) -> Path | None:
-    return None if path is None else Path(path).expanduser()

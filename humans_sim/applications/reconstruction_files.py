@@ -22,7 +22,6 @@ from humans_sim.analysis.force_comparison import (
     write_generalised_forces,
 )
 from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
-from humans_sim.core.errors import ParameterError
 from humans_sim.core.lazy_names import registered
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
@@ -38,28 +37,14 @@ from humans_sim.observation.posture.humans_tables import (
 )
 from humans_sim.observation.posture.opensim_files import write_osim, write_std_sto
 from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.reconstruction_options import (
+    SCENES,
+    USUAL_FORMATS,
+    ReconstructionOptions,
+    check_formats,
+)
 
 _AXES = ("fx", "fy", "fz", "mx", "my", "mz")
-
-
-@dataclass(frozen=True)
-class ForceOptions:
-    """Options for the forces of a recording.
-
-    Attributes:
-        file: forces of the ground (OpenSim's ``.mot`` or ``.sto``); None: those of the
-            recording.
-        up: axis of the file that points up.
-        plates: whether plates are used at all.
-        mass: of the body [kg]; None: by the plates, else that of the model.
-        reduce_residual: whether the body is shifted to agree with the plates.
-    """
-
-    file: Path | None = None
-    up: str = "y"
-    plates: bool = True
-    mass: float | None = None
-    reduce_residual: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,21 +80,26 @@ class ForceResults:
 
 
 def analyse_forces(
-    result: Reconstruction, options: ForceOptions | None = None
+    result: Reconstruction,
+    options: ReconstructionOptions | None = None,
+    mass: float | None = None,
 ) -> ForceResults:
-    """Inverse dynamics of a reconstruction, and how markers alone agree with plates."""
-    options = options or ForceOptions()
+    """Inverse dynamics of a reconstruction, and how markers alone agree with plates.
+
+    The mass of the body [kg] is by the plates, else that of the model, where it is
+    not given.
+
+    Raises:
+        HumansError: the file of forces is wrong, or the motion is too short.
+    """
+    options = options or ReconstructionOptions()
     plates: Sequence[ForcePlate | GroundReaction] = ()
     if options.plates:
         plates = result.trial.plates
-        if options.file is not None:
-            plates = read_force_file(options.file, up=options.up)
-    dynamics = inverse_dynamics(
-        result,
-        plates,
-        mass=options.mass,
-        reduce_residual=options.reduce_residual,
-    )
+        if options.force_file is not None:
+            plates = read_force_file(options.force_file, up=options.up or "y")
+    reduce = options.reduce_residual
+    dynamics = inverse_dynamics(result, plates, mass=mass, reduce_residual=reduce)
     if not any(compared_rows(dynamics, sole).any() for sole in dynamics.feet):
         return ForceResults(dynamics)
     alone = inverse_dynamics(result, (), mass=dynamics.mass)
@@ -147,22 +137,6 @@ def json_number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-_SCENES = ("glb", "x3d", "wrl")
-FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz", "bin", "tab", *_SCENES)
-"""What can be written of a reconstruction."""
-USUAL_FORMATS = ("csv", "mot", "npz")
-"""What is written where nothing else is said."""
-
-
-def check_formats(formats: Sequence[str]) -> None:
-    """Refuse formats that are not in :data:`FORMATS`."""
-    for word in formats:
-        if word not in FORMATS:
-            raise ParameterError(
-                f"'{word}' is not one of the formats {', '.join(FORMATS)}"
-            )
-
-
 def write_reconstruction(
     result: Reconstruction,
     folder: Path,
@@ -181,7 +155,7 @@ def write_reconstruction(
         result: what was reconstructed.
         folder: made if it is not there.
         name: of the files, without an ending.
-        formats: of :data:`FORMATS`.
+        formats: of ``reconstruction_options.FORMATS``.
         report: whether a page is written too.
         forces: of the motion, to be written and shown too.
         title: of the page; empty: the name.
@@ -223,7 +197,7 @@ def write_reconstruction(
         paths.append(write_mcap(result, folder / f"{name}.mcap", scene))
     if "npz" in formats:
         paths.append(result.save(folder / f"{name}.npz"))
-    for word in _SCENES:
+    for word in SCENES:
         if word in formats:
             paths.append(registered("animate")(result, folder / f"{name}.{word}"))
     if forces is not None:

@@ -7,6 +7,7 @@ Lengths, tags and labels are adjusted in the browser.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,15 +17,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from humans_sim.cli.options import (
-    Axis,
     Seconds,
-    Unit,
     checked_option,
-    marker_set_names,
     number,
     output_folder,
     port_number,
-    positive,
+    reconstruction_options,
 )
 from humans_sim.cli.output import (
     Group,
@@ -38,40 +36,30 @@ from humans_sim.cli.signals import until_interrupted
 from humans_sim.cli.view import print_address
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import check_output_file
+from humans_sim.observation.reconstruction_options import ReconstructionOptions
 
 if TYPE_CHECKING:
     from humans_sim.observation.draft.draft_set import MarkerSetDraft
 
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
-_COLOURS = {
-    "sure": "green",
-    "likely": "blue",
-    "uncertain": "yellow",
-    "left out": "red",
-}
+_COLOURS = {"sure": "green", "likely": "blue", "uncertain": "yellow", "left out": "red"}
 
 
+@reconstruction_options("up", "units", "rate")
 def draft(
     trials: Annotated[
         list[Path],
         typer.Argument(help="A trial of standing still, then motions if there are."),
     ],
+    *,
+    options: ReconstructionOptions,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file of the set.")
     ] = Path("marker_set.yaml"),
     height: Annotated[
         float | None,
         checked_option("Stature in metres, if known.", number(least=1.0, most=2.3)),
-    ] = None,
-    up: Annotated[
-        Axis | None, typer.Option(help="Axis of the files that points up.")
-    ] = None,
-    units: Annotated[
-        Unit | None, typer.Option(help="Of positions in the files.")
-    ] = None,
-    rate: Annotated[
-        float | None, checked_option("Samples a second [Hz].", positive)
     ] = None,
     title: Annotated[str, typer.Option(help="One line about the set.")] = "",
     overwrite: Annotated[
@@ -82,16 +70,16 @@ def draft(
     check_output_file(output, (".yaml", ".yml"), overwrite)
     from humans_sim.applications.adjustment import draft_from_recordings
     from humans_sim.cli.output import display
-    from humans_sim.observation.markers.assemble import ReadOptions
 
-    reading = ReadOptions(
-        None if up is None else up.value, None if units is None else units.value, rate
-    )
     say("looking for the person in the markers")
     notes: list[str] = []
     with display():
         drafted = draft_from_recordings(
-            trials, height=height, reading=reading, title=title, note=notes.append
+            trials,
+            height=height,
+            reading=options.reading,
+            title=title,
+            note=notes.append,
         )
     for text in notes:
         say(text)
@@ -149,49 +137,23 @@ def _contents(drafted: MarkerSetDraft) -> dict[str, Any]:
 register(app, draft)
 
 
+@reconstruction_options(
+    *("subject", "marker_set", "height", "mass", "correspondence"),
+    *("up", "units", "rate"),
+)
 def adjust(
     recording: Annotated[Path | None, typer.Argument(help="The recording.")] = None,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="The synthetic recording of the package."),
+        bool, typer.Option("--example", help="The synthetic recording of the package.")
     ] = False,
-    subject: Annotated[
-        Path | None,
-        typer.Option(help="File of the person; default: subject.yaml beside it."),
-    ] = None,
-    marker_set: Annotated[
-        str | None,
-        typer.Option(
-            "--marker-set",
-            help="Name of a marker set, or a file of your own.",
-            autocompletion=marker_set_names,
-        ),
-    ] = None,
-    height: Annotated[
-        float | None, checked_option("Stature in metres, if known.", positive)
-    ] = None,
-    mass: Annotated[
-        float | None, checked_option("Body mass in kilograms, if known.", positive)
-    ] = None,
-    correspondence: Annotated[
-        Path | None,
-        typer.Option(help="File that maps labels of the recording to markers."),
-    ] = None,
+    *,
+    options: ReconstructionOptions,
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", help="Folder of what is saved.", callback=output_folder
         ),
     ] = Path("adjusted"),
-    up: Annotated[
-        Axis | None, typer.Option(help="Axis of the file that points up.")
-    ] = None,
-    units: Annotated[
-        Unit | None, typer.Option(help="Of positions in the file.")
-    ] = None,
-    rate: Annotated[
-        float | None, checked_option("Samples a second [Hz].", positive)
-    ] = None,
     port: Annotated[
         int, checked_option("First port to try; 0: any.", port_number)
     ] = 8080,
@@ -209,23 +171,22 @@ def adjust(
         choose_person,
         nearest_person,
     )
-    from humans_sim.observation.markers.assemble import ReadOptions
 
     if example == (recording is not None):
         raise ParameterError("give a recording, or --example")
     if recording is None:
         recording = example_recordings.example_file()
-        if subject is None:
-            marker_set = marker_set or example_recordings.MARKER_SET
-    person = choose_person(subject, marker_set, height, mass)
+        if options.subject is None:
+            marker_set = options.marker_set or example_recordings.MARKER_SET
+            options = replace(options, marker_set=marker_set)
+    person = choose_person(options)
     person = person or nearest_person(recording.expanduser().absolute())
     if person is None:
         raise UnknownPersonError(recording)
-    reading = ReadOptions(
-        None if up is None else up.value, None if units is None else units.value, rate
-    )
     with until_interrupted(), described_os_errors():
-        adjustment = open_adjustment(recording, person, reading, correspondence)
+        adjustment = open_adjustment(
+            recording, person, options.reading, options.correspondence
+        )
         from humans_sim.view.browser.adjust_page import AdjustPage
 
         page = AdjustPage(adjustment, output, host, port)

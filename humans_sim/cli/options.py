@@ -6,18 +6,22 @@ Light: a shell asks for names to complete while a person types.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import check_output_file, check_output_folder
 from humans_sim.core.resources import resource_names
+from humans_sim.observation.reconstruction_options import ReconstructionOptions
 
+Command = Callable[..., None]
 Check = Callable[[typer.CallbackParam, Any], Any]
 
 
@@ -58,35 +62,6 @@ class Feedback(StrEnum):
 
     TRUE_STATE = "true_state"
     OBSERVER = "observer"
-
-
-class Mode(StrEnum):
-    """Of the reconstruction."""
-
-    STATIC = "static"
-    SMOOTH = "smooth"
-
-
-class Unit(StrEnum):
-    """Of positions in a file."""
-
-    MILLIMETRE = "mm"
-    CENTIMETRE = "cm"
-    DECIMETRE = "dm"
-    METRE = "m"
-    INCH = "in"
-    FOOT = "ft"
-
-
-class Axis(StrEnum):
-    """Of a file's frame."""
-
-    X = "x"
-    Y = "y"
-    Z = "z"
-    MINUS_X = "-x"
-    MINUS_Y = "-y"
-    MINUS_Z = "-z"
 
 
 def number(
@@ -218,3 +193,72 @@ def convention_names(incomplete: str) -> list[str]:
 def motion_names(incomplete: str) -> list[str]:
     """Completes motions of the KHR-1."""
     return resource_names("motions", incomplete, ".csv")
+
+
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+_COMPLETED = {"marker_set": marker_set_names, "convention": convention_names}
+
+
+def reconstruction_options(*names: str) -> Callable[[Command], Command]:
+    """Give a command options for these fields of :class:`ReconstructionOptions`.
+
+    They stand where the command has its argument ``options``, which holds them all.
+    """
+
+    def replaced(command: Command) -> Command:
+        @functools.wraps(command)
+        def call(**arguments: Any) -> None:
+            fields: dict[str, Any] = {}
+            for name in names:
+                value = arguments.pop(name)
+                fields[name] = value.value if isinstance(value, StrEnum) else value
+            if "formats" in fields:
+                formats = (word.strip() for word in fields["formats"].split(","))
+                fields["formats"] = tuple(word for word in formats if word)
+            command(options=ReconstructionOptions(**fields), **arguments)
+
+        signature = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            if parameter.name == "options":
+                parameters += map(_field_parameter, names)
+            else:
+                parameters.append(parameter.replace(kind=_BY_NAME))
+        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in parameters}
+        return call
+
+    return replaced
+
+
+def _field_parameter(name: str) -> inspect.Parameter:
+    """A field as an option of a command, by its type, limits and help."""
+    field = ReconstructionOptions.__dataclass_fields__[name]
+    kind: Any = get_type_hints(ReconstructionOptions)[name]
+    default: Any = field.default
+    facts = field.metadata
+    limits = {word: facts[word] for word in ("above", "least") if word in facts}
+    if "choices" in facts:
+        kind = _words(name, facts["choices"])
+        default = default and kind(default)
+        kind = kind if default else kind | None
+    elif name == "formats":
+        kind, default = str, ",".join(default)
+    option = typer.Option(
+        *((facts["flag"],) if "flag" in facts else ()),
+        help=facts["help"],
+        callback=number(**limits) if limits else None,
+        autocompletion=_COMPLETED.get(name),
+    )
+    return inspect.Parameter(
+        name,
+        _BY_NAME,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _words(name: str, choices: Sequence[str]) -> Any:
+    """A type of some words, which typer lists and completes."""
+    make: Any = StrEnum
+    return make(name, {word: word for word in choices})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,21 +19,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from humans_sim.cli.options import (
-    Axis,
-    Mode,
-    Unit,
     checked_option,
-    convention_names,
-    marker_set_names,
     number,
     output_file,
     output_folder,
-    positive,
+    reconstruction_options,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.cli.signals import DoubtfulResultError
 from humans_sim.core.errors import HumansError, ParameterError, printable
 from humans_sim.core.files import make_output_folder
+from humans_sim.observation.reconstruction_options import PERSON, ReconstructionOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -234,47 +231,19 @@ def _percent(share: float) -> str:
 
 
 _BECAME = {"failed": "failed", "doubtful": "gave doubtful results"}
-_MarkerSet = Annotated[
-    str | None,
-    typer.Option(
-        "--marker-set",
-        help="Name of a marker set, or a file of your own.",
-        autocompletion=marker_set_names,
-    ),
-]
-_Height = Annotated[
-    float | None, checked_option("Stature in metres, if known.", positive)
-]
-_Mass = Annotated[
-    float | None,
-    checked_option("Body mass in kilograms, if known.", positive),
-]
-_Correspondence = Annotated[
-    Path | None,
-    typer.Option(help="File that maps labels of the recordings to markers of the set."),
-]
-_Convention = Annotated[
-    str,
-    typer.Option(
-        help="Names and signs of angles: humans, opensim, rajagopal, isb, "
-        "plug-in-gait, or a file of your own.",
-        autocompletion=convention_names,
-    ),
-]
-_Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
-_Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
-_Force = Annotated[
-    bool, typer.Option("--force", help="Also what cannot be this person.")
-]
-_Rate = Annotated[float | None, checked_option("Samples a second [Hz].", positive)]
 
 
+@reconstruction_options(
+    *("marker_set", "height", "mass", "correspondence", "force"),
+    *("up", "units", "rate", "convention"),
+)
 def calibrate(
     trials: Annotated[
         list[Path] | None,
         typer.Argument(help="A trial of standing still, then motions if there are."),
     ] = None,
-    marker_set: _MarkerSet = None,
+    *,
+    options: ReconstructionOptions,
     output: Annotated[
         Path,
         typer.Option(
@@ -284,13 +253,6 @@ def calibrate(
             callback=output_file(".yaml", ".yml"),
         ),
     ] = Path("subject.yaml"),
-    height: _Height = None,
-    mass: _Mass = None,
-    correspondence: _Correspondence = None,
-    force: _Force = False,
-    up: _Up = None,
-    units: _Units = None,
-    rate: _Rate = None,
     title: Annotated[str, typer.Option(help="One line about the person.")] = "",
     osim: Annotated[
         Path | None,
@@ -298,13 +260,12 @@ def calibrate(
             help="The person as an OpenSim model too.", callback=output_file(".osim")
         ),
     ] = None,
-    convention: _Convention = "humans",
 ) -> None:
     """Measure a person from markers (without a file: list the marker sets)."""
     if not trials:
         _print_marker_sets()
         return
-    if marker_set is None:
+    if options.marker_set is None:
         raise ParameterError(
             "which markers are these? Give --marker-set NAME or a file of your own "
             "(humans-sim calibrate lists them)"
@@ -313,28 +274,25 @@ def calibrate(
     from humans_sim.cli.output import display
     from humans_sim.models import load_model
     from humans_sim.models.conventions import load_convention
-    from humans_sim.observation.markers.assemble import ReadOptions
     from humans_sim.observation.posture.opensim_files import check_coordinates
 
+    convention = options.convention
     load_convention(convention, load_model(HUMAN))
     if osim is not None:
         check_coordinates(load_model(HUMAN), convention)
-    reading = ReadOptions(
-        None if up is None else up.value, None if units is None else units.value, rate
-    )
     say("measuring")
     notes: list[str] = []
     with display():
         found = calibrate_recordings(
             trials,
-            marker_set,
-            height=height,
-            mass=mass,
-            reading=reading,
-            correspondence=correspondence,
+            options.marker_set,
+            height=options.height,
+            mass=options.mass,
+            reading=options.reading,
+            correspondence=options.correspondence,
             title=title,
             note=notes.append,
-            force=force,
+            force=options.force,
         )
     for note in notes:
         say(note)
@@ -389,79 +347,29 @@ def _print_marker_sets() -> None:
     console.print("A file of your own is a marker set too: see docs/markers.md.")
 
 
+_FIELDS = [
+    field.name
+    for field in fields(ReconstructionOptions)
+    if field.name not in ("start", "end", "uncertainty")
+]
+
+
+@reconstruction_options(*_FIELDS)
 def reconstruct(
     sources: Annotated[
         list[Path] | None, typer.Argument(help="Recordings, or folders of them.")
     ] = None,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="The synthetic recording of the package."),
+        bool, typer.Option("--example", help="The synthetic recording of the package.")
     ] = False,
-    subject: Annotated[
-        Path | None,
-        typer.Option(help="File of the person; default: subject.yaml beside or above."),
-    ] = None,
-    marker_set: _MarkerSet = None,
-    static: Annotated[
-        Path | None,
-        typer.Option(help="Recording of standing still: measure the person first."),
-    ] = None,
-    height: _Height = None,
-    mass: _Mass = None,
-    mode: Annotated[
-        Mode, typer.Option(help="static: frame by frame; smooth: the whole trial.")
-    ] = Mode.STATIC,
+    *,
+    options: ReconstructionOptions,
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", help="Folder of the results.", callback=output_folder
         ),
     ] = Path("reconstructed"),
-    correspondence: _Correspondence = None,
-    up: _Up = None,
-    units: _Units = None,
-    rate: _Rate = None,
-    max_gap: Annotated[
-        float | None,
-        checked_option("Longest gap to fill, in seconds; 0: none.", number(least=0.0)),
-    ] = None,
-    cutoff: Annotated[
-        float | None,
-        checked_option("Of the low-pass filter [Hz]; 0: no filter.", number(least=0.0)),
-    ] = None,
-    frame_change: Annotated[
-        str | None, typer.Option(help="standing, none or a .yaml file.")
-    ] = None,
-    pipeline: Annotated[
-        Path | None, typer.Option(help="File with all choices about the markers.")
-    ] = None,
-    formats: Annotated[
-        str,
-        typer.Option(
-            help="Of csv, mot, osim, trc, mcap, npz, bin, tab, glb, x3d, wrl."
-        ),
-    ] = "csv,mot,npz",
-    report: Annotated[
-        bool, typer.Option(help="A page for each recording; it takes longest.")
-    ] = True,
-    inverse_dynamics: Annotated[
-        bool,
-        typer.Option("--inverse-dynamics", help="Torques and the ground's reaction."),
-    ] = False,
-    force_file: Annotated[
-        Path | None,
-        typer.Option(help="Ground forces (.mot, .sto) for these, of one recording."),
-    ] = None,
-    plates: Annotated[
-        bool, typer.Option(help="Use force plates for these, where there are any.")
-    ] = True,
-    reduce_residuals: Annotated[
-        bool,
-        typer.Option(
-            "--reduce-residuals", help="Shift the body by mm to agree with the plates."
-        ),
-    ] = False,
-    convention: _Convention = "humans",
     workers: Annotated[
         int | None,
         checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
@@ -472,46 +380,27 @@ def reconstruct(
     again: Annotated[
         bool, typer.Option("--again", help="Do again what is done.")
     ] = False,
-    force: _Force = False,
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch
-    from humans_sim.applications.batch.trial import TrialSettings
-    from humans_sim.applications.person import choose_person
 
-    settings = TrialSettings(
-        mode=mode.value,
-        up=None if up is None else up.value,
-        units=None if units is None else units.value,
-        rate=rate,
-        force=force,
-        pipeline=pipeline,
-        correspondence=correspondence,
-        max_gap=max_gap,
-        cutoff=cutoff,
-        frame_change=frame_change,
-        formats=tuple(word.strip() for word in formats.split(",") if word.strip()),
-        report=report,
-        inverse_dynamics=inverse_dynamics,
-        force_file=force_file,
-        plates=plates,
-        reduce_residual=reduce_residuals,
-        convention=convention,
-    )
     if example:
-        given = (sources, subject, marker_set, height, mass, static)
-        if any(value is not None for value in given):
+        if sources is not None or options.has(PERSON):
             raise ParameterError("--example has a recording and a person of its own")
         from humans_sim.applications import example_recordings as shipped
 
         say("the example is synthetic: a simulated person, pushed while standing")
-        sources, marker_set = [shipped.example_file()], shipped.MARKER_SET
-        height, mass = shipped.HEIGHT, shipped.MASS
+        sources = [shipped.example_file()]
+        options = replace(
+            options,
+            marker_set=shipped.MARKER_SET,
+            height=shipped.HEIGHT,
+            mass=shipped.MASS,
+        )
     if not sources:
         raise typer.BadParameter("give recordings or folders of them, or --example")
-    person = choose_person(subject, marker_set, height, mass, static)
-    jobs = plan_batch(sources, output, person, settings)
-    if force_file is not None and len(jobs) > 1:
+    jobs = plan_batch(sources, output, settings=options)
+    if options.force_file is not None and len(jobs) > 1:
         raise ParameterError(
             f"--force-file is of one recording, and there are {len(jobs)}"
         )
@@ -548,18 +437,14 @@ def _run(
                 shown.show("recordings", len(outcomes), len(jobs))
                 shown.remove(outcome.name)
                 if outcome.state == "failed":
-                    _print_failure(outcome)
+                    name, why = escape(outcome.name), escape(outcome.message)
+                    console.print(f"[red]{name}:[/] {why}", highlight=False)
     except KeyboardInterrupt:
         sound = sum(outcome.state != "failed" for outcome in outcomes)
         say(f"stopped: {sound} of {len(jobs)} are done; the same command resumes")
         raise
     order = {job.name: place for place, job in enumerate(jobs)}
     return sorted(outcomes, key=lambda outcome: order[outcome.name])
-
-
-def _print_failure(outcome: Outcome) -> None:
-    console.print(f"[red]{escape(outcome.name)}:[/] {escape(outcome.message)}",
-                  highlight=False)  # fmt: skip
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:

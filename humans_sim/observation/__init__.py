@@ -28,8 +28,4 @@ def __getattr__(name: str) -> Any:
     return member
 
 
-__all__ = [
-    "BaseEstimate",
-    "BaseObserver",
-    "ObservationError",
-]
+__all__ = ["BaseEstimate", "BaseObserver", "ObservationError"]

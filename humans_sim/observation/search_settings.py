@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from humans_sim.core.arrays import NumbersInRange
@@ -24,8 +24,22 @@ USUAL_NOISE = 0.005
 """Standard deviation of a marker where residuals cannot show it [m]."""
 
 
+def _ranged(default: float, least: float, most: float) -> Any:
+    """A field with its default, and its least and largest value."""
+    return field(default=default, metadata={"range": (least, most)})
+
+
+class _Ranged(NumbersInRange):
+    """Settings whose fields have their ranges beside them."""
+
+    def __init_subclass__(cls) -> None:
+        """Collect the ranges."""
+        made = {k: v.metadata for k, v in vars(cls).items() if isinstance(v, Field)}
+        cls.RANGES = {k: facts["range"] for k, facts in made.items() if facts}
+
+
 @dataclass(frozen=True)
-class GateSettings(NumbersInRange):
+class GateSettings(_Ranged):
     """When a marker is where it cannot be, by metres and seconds.
 
     It is compared with where the last frames lead. What is believed is a radius: a
@@ -42,25 +56,16 @@ class GateSettings(NumbersInRange):
             each other's place are exchanged.
     """
 
-    RANGES = {
-        "share": (0.05, 10.0),
-        "acceleration": (0.0, 1e5),
-        "drift": (0.0, 100.0),
-        "growth": (1.0, 100.0),
-        "patience": (0.0, 1e3),
-        "exchanged": (0.0, 1.0),
-    }
-
-    share: float = 0.5
-    acceleration: float = 300.0
-    drift: float = 0.5
-    growth: float = 3.0
-    patience: float = 0.2
-    exchanged: float = 0.5
+    share: float = _ranged(0.5, 0.05, 10.0)
+    acceleration: float = _ranged(300.0, 0.0, 1e5)
+    drift: float = _ranged(0.5, 0.0, 100.0)
+    growth: float = _ranged(3.0, 1.0, 100.0)
+    patience: float = _ranged(0.2, 0.0, 1e3)
+    exchanged: float = _ranged(0.5, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
-class TrackSettings(NumbersInRange):
+class TrackSettings(_Ranged):
     """How one frame leads to the next.
 
     Attributes:
@@ -76,31 +81,19 @@ class TrackSettings(NumbersInRange):
         looks: most iterations of such a look: live frames wait for it.
     """
 
-    RANGES = {
-        "persistence": (1e-6, 10.0),
-        "fastest": (0.0, 1e4),
-        "rejected": (0.0, 1.0),
-        "lost": (0.0, 1.0),
-        "misfit": (0.0, 1.0),
-        "worse": (1.0, 1e6),
-        "learning": (1e-3, 1e3),
-        "pause": (0.0, 1e3),
-        "looks": (1, 10_000),
-    }
-
-    persistence: float = 0.045
-    fastest: float = 40.0
-    rejected: float = 0.25
-    lost: float = 0.5
-    misfit: float = 0.003
-    worse: float = 4.0
-    learning: float = 0.1
-    pause: float = 0.05
-    looks: int = 10
+    persistence: float = _ranged(0.045, 1e-6, 10.0)
+    fastest: float = _ranged(40.0, 0.0, 1e4)
+    rejected: float = _ranged(0.25, 0.0, 1.0)
+    lost: float = _ranged(0.5, 0.0, 1.0)
+    misfit: float = _ranged(0.003, 0.0, 1.0)
+    worse: float = _ranged(4.0, 1.0, 1e6)
+    learning: float = _ranged(0.1, 1e-3, 1e3)
+    pause: float = _ranged(0.05, 0.0, 1e3)
+    looks: int = _ranged(10, 1, 10_000)
 
 
 @dataclass(frozen=True)
-class StartSettings(NumbersInRange):
+class StartSettings(_Ranged):
     """How a posture is searched for from far away.
 
     Attributes:
@@ -118,37 +111,22 @@ class StartSettings(NumbersInRange):
         bridge: gaps that are bridged in the first frame [s].
     """
 
-    RANGES = {
-        "headings": (1, 360),
-        "trunk": (0, 100),
-        "reach": (0.1, 100.0),
-        "near": (0.0, 1.0),
-        "rounds": (0, 100),
-        "directions": (1, 100),
-        "aside": (0.0, math.pi),
-        "throws": (0, 10_000),
-        "gain": (0.0, 1.0),
-        "beside": (0.0, 1.0),
-        "caution": (0.0, 1e6),
-        "bridge": (1e-3, 10.0),
-    }
-
-    headings: int = 4
-    trunk: int = 3
-    reach: float = 3.0
-    near: float = 0.03
-    rounds: int = 3
-    directions: int = 6
-    aside: float = 0.8
-    throws: int = 40
-    gain: float = 0.9
-    beside: float = 0.5
-    caution: float = 0.1
-    bridge: float = 0.25
+    headings: int = _ranged(4, 1, 360)
+    trunk: int = _ranged(3, 0, 100)
+    reach: float = _ranged(3.0, 0.1, 100.0)
+    near: float = _ranged(0.03, 0.0, 1.0)
+    rounds: int = _ranged(3, 0, 100)
+    directions: int = _ranged(6, 1, 100)
+    aside: float = _ranged(0.8, 0.0, math.pi)
+    throws: int = _ranged(40, 0, 10_000)
+    gain: float = _ranged(0.9, 0.0, 1.0)
+    beside: float = _ranged(0.5, 0.0, 1.0)
+    caution: float = _ranged(0.1, 0.0, 1e6)
+    bridge: float = _ranged(0.25, 1e-3, 10.0)
 
 
 @dataclass(frozen=True)
-class UncertaintySettings(NumbersInRange):
+class UncertaintySettings(_Ranged):
     """Priors of joints, before markers are looked at.
 
     Attributes:
@@ -170,41 +148,24 @@ class UncertaintySettings(NumbersInRange):
         least_speed: below which none is believed [rad/s, m/s].
     """
 
-    RANGES = {
-        "marker_noise": (1e-6, 1.0),
-        "least_noise": (1e-9, 1.0),
-        "hidden": (1e-6, 10.0),
-        "usual": (0.0, 1.0),
-        "times_usual": (1.0, 1e3),
-        "moment": (0.0, 10.0),
-        "rounds": (1, 10),
-        "correlation": (0.0, 10.0),
-        "lag": (1e-3, 10.0),
-        "least_density": (1e-12, 1e6),
-        "least_motion": (0.0, 1.0),
-        "usual_density": (1e-12, 1e6),
-        "speed": (1e-6, 100.0),
-        "least_speed": (1e-9, 100.0),
-    }
-
-    marker_noise: float = USUAL_NOISE
-    least_noise: float = 1e-6
-    hidden: float = 0.05
-    usual: float = 0.2
-    times_usual: float = 2.5
-    moment: float = 0.06
-    rounds: int = 2
-    correlation: float = 0.1
-    lag: float = 0.25
-    least_density: float = 1.0
-    least_motion: float = 0.3
-    usual_density: float = 125.0
-    speed: float = 1.0
-    least_speed: float = 0.05
+    marker_noise: float = _ranged(USUAL_NOISE, 1e-6, 1.0)
+    least_noise: float = _ranged(1e-6, 1e-9, 1.0)
+    hidden: float = _ranged(0.05, 1e-6, 10.0)
+    usual: float = _ranged(0.2, 0.0, 1.0)
+    times_usual: float = _ranged(2.5, 1.0, 1e3)
+    moment: float = _ranged(0.06, 0.0, 10.0)
+    rounds: int = _ranged(2, 1, 10)
+    correlation: float = _ranged(0.1, 0.0, 10.0)
+    lag: float = _ranged(0.25, 1e-3, 10.0)
+    least_density: float = _ranged(1.0, 1e-12, 1e6)
+    least_motion: float = _ranged(0.3, 0.0, 1.0)
+    usual_density: float = _ranged(125.0, 1e-12, 1e6)
+    speed: float = _ranged(1.0, 1e-6, 100.0)
+    least_speed: float = _ranged(0.05, 1e-9, 100.0)
 
 
 @dataclass(frozen=True)
-class SolverSettings(NumbersInRange):
+class SolverSettings(_Ranged):
     """How a posture is found.
 
     Attributes:
@@ -224,19 +185,11 @@ class SolverSettings(NumbersInRange):
         ParameterError: a setting is out of its range.
     """
 
-    RANGES = {
-        "outlier": (1e-3, math.inf),
-        "rest_weight": (1e-14, 1.0),
-        "track_weight": (0.0, 1.0),
-        "tolerance": (1e-12, 1e-2),
-        "iterations": (1, 10_000),
-    }
-
-    outlier: float = 0.1
-    rest_weight: float = 1e-12
-    track_weight: float = 1e-5
-    tolerance: float = 1e-6
-    iterations: int = 50
+    outlier: float = _ranged(0.1, 1e-3, math.inf)
+    rest_weight: float = _ranged(1e-12, 1e-14, 1.0)
+    track_weight: float = _ranged(1e-5, 0.0, 1.0)
+    tolerance: float = _ranged(1e-6, 1e-12, 1e-2)
+    iterations: int = _ranged(50, 1, 10_000)
     gate: GateSettings = field(default_factory=GateSettings)
     tracking: TrackSettings = field(default_factory=TrackSettings)
     start: StartSettings = field(default_factory=StartSettings)
@@ -325,14 +278,7 @@ def _changed(
     whole: tuple[str, ...],
     besides: tuple[str, ...] = (),
 ) -> Any:
-    """Settings with the numbers of a mapping.
-
-    Args:
-        settings: to begin with, a dataclass.
-        value: the mapping.
-        whole: fields that are whole numbers.
-        besides: fields that are not in the mapping.
-    """
+    """Settings with the numbers of a mapping; some are whole, some are not in it."""
     names = tuple(f.name for f in fields(settings) if f.name not in besides)
     numbers: dict[str, float | int | None] = {}
     for name, entry in value.fields((), names).items():

@@ -37,7 +37,6 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        name: what.
         value: the worst that was found.
         limit: what it may be.
         unit: of both.
@@ -51,6 +50,13 @@ class Finding:
     unit: str
     where: str
     ok: bool | None
+
+    @classmethod
+    def within(
+        cls, name: str, value: float, limit: float, unit: str, where: str
+    ) -> Finding:
+        """One that holds where its value is no larger than its limit."""
+        return cls(name, value, limit, unit, where, bool(value <= limit))
 
     @property
     def word(self) -> str:
@@ -102,9 +108,8 @@ def event_findings(run: Run) -> list[Finding]:
 
 def _finding(run: Run, name: str, errors: np.ndarray) -> Finding:
     row = int(np.argmax(errors))
-    worst = float(errors[row])
     where = f"at {run.event_states.t[row]:.6g} s, worst of {len(errors)}"
-    return Finding(name, worst, BALANCE, "relative", where, worst <= BALANCE)
+    return Finding.within(name, float(errors[row]), BALANCE, "relative", where)
 
 
 def _unknown(name: str, where: str) -> Finding:
@@ -117,13 +122,10 @@ def _event_energy(run: Run) -> np.ndarray:
     kinetic = states.energy[:, :, 0]
     mean = states.v.mean(axis=1)
     work = np.sum(mean * (states.impulse + states.correction), axis=1)
-    scale = np.maximum(kinetic.max(axis=1), _least_energy(run))
+    # below this kinetic energy a body counts as being at rest [J]
+    least = max(1e-9 * float(run.energy[:, 0].max()), 1e-300)
+    scale = np.maximum(kinetic.max(axis=1), least)
     return np.asarray(np.abs(kinetic[:, 1] - kinetic[:, 0] - work) / scale)
-
-
-def _least_energy(run: Run) -> float:
-    """Kinetic energy below which a body counts as being at rest [J]."""
-    return max(1e-9 * float(run.energy[:, 0].max()), 1e-300)
 
 
 def _momentum(run: Run, model: Model) -> np.ndarray:
@@ -305,15 +307,14 @@ def _residual(run: Run) -> list[Finding]:
     surface = run.info.get("surface")
     if surface is None or "residual" not in surface:
         return []
-    value, name = float(surface["residual"]), "residual of soft contacts"
-    where = "worst of all samples of the ground"
-    return [Finding(name, value, RESIDUAL, "m/s", where, value <= RESIDUAL)]
+    value, where = float(surface["residual"]), "worst of all samples of the ground"
+    name = "residual of soft contacts"
+    return [Finding.within(name, value, RESIDUAL, "m/s", where)]
 
 
 def _shapes(run: Run) -> Finding:
     """Drawn shapes of a biped, against what it stands on."""
     from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
-    from humans_sim.results.export import has_free_base
 
     name = "deepest shape below the ground"
     where = "no biped alone"
@@ -327,10 +328,8 @@ def _shapes(run: Run) -> Finding:
         where = "nothing drawn or nothing to stand on"
         if deepest is not None:
             where = f"{deepest.link} at {deepest.time:.6g} s"
-            ok = deepest.depth <= deepest.tolerance
-            return Finding(
-                name, -deepest.depth, -deepest.tolerance, "m", where, bool(ok)
-            )
+            ok = bool(deepest.depth <= deepest.tolerance)
+            return Finding(name, -deepest.depth, -deepest.tolerance, "m", where, ok)
     return Finding(name, 0.0, -TOLERANCE, "m", where, None)
 
 
@@ -342,18 +341,10 @@ def _coat(run: Run) -> list[Finding]:
     share = float(coat["period"]) / float(coat["longest_period"])
     growth = float(coat["energy_growth"])
     where = ", ".join(str(name) for name in coat["pieces"])
+    growing, unit = "coat: energy beyond the work of the body", "relative"
     return [
-        Finding(
-            "coat: period over its bound", share, 1.0, "relative", where, share <= 1.0
-        ),
-        Finding(
-            "coat: energy beyond the work of the body",
-            growth,
-            COAT,
-            "relative",
-            where,
-            growth <= COAT,
-        ),
+        Finding.within("coat: period over its bound", share, 1.0, unit, where),
+        Finding.within(growing, growth, COAT, unit, where),
     ]
 
 
@@ -380,7 +371,7 @@ def _control(run: Run) -> list[Finding]:
     if count:
         where = f"first at {run.t[int(np.argmax(counts > 0))]:.6g} s"
     name = "calls of whole-body control without torques"
-    return [Finding(name, count, 0.0, "calls", where, count == 0)]
+    return [Finding.within(name, count, 0.0, "calls", where)]
 
 
 class _Extreme(NamedTuple):
@@ -466,16 +457,8 @@ def _handed_over(run: Run) -> list[Finding]:
     share = sum(float(event.detail[DURATION]) for event in times)
     share /= max(float(run.t[-1] - run.t[0]), 1e-300)
     where = f"{len(times)} times, longest to {longest.time:.6g} s"
-    return [
-        Finding(
-            "share of time steps in an event-driven run",
-            share,
-            HANDED_OVER,
-            "of its time",
-            where,
-            share <= HANDED_OVER,
-        )
-    ]
+    name = "share of time steps in an event-driven run"
+    return [Finding.within(name, share, HANDED_OVER, "of its time", where)]
 
 
 FALL_TILT = math.radians(35.0)
@@ -540,9 +523,6 @@ def _upwards(q: np.ndarray) -> np.ndarray:
 
 def _links_on_feet(run: Run) -> set[str]:
     """Links that carry soles: what of them touches is no fall."""
-    from humans_sim.results.record import recorded_model
-
-    model = recorded_model(run.info)
-    tags = {tag.name: tag.link for tag in model.parts.tags}
     touching = {tag_of(name) for name in run.table.names}
-    return {link for name, link in tags.items() if name in touching}
+    tags = recorded_model(run.info).parts.tags
+    return {tag.link for tag in tags if tag.name in touching}

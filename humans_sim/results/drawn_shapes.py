@@ -32,11 +32,7 @@ from humans_sim.models.collision_shapes import (
 )
 from humans_sim.models.legs import tag_of
 from humans_sim.models.model import JointMemory, Model
-from humans_sim.results.record import (
-    recorded_features,
-    recorded_ground,
-    recorded_model,
-)
+from humans_sim.results.record import recorded_features, recorded_ground, recorded_model
 from humans_sim.results.records import POINT
 
 if TYPE_CHECKING:
@@ -49,11 +45,7 @@ TOLERANCE = 1e-3
 class Deepest(NamedTuple):
     """The shape that is below the ground by most, beyond its tolerance.
 
-    Attributes:
-        depth: negative above the ground [m].
-        tolerance: of its link [m].
-        link: its name.
-        time: [s].
+    Its depth is negative above the ground [m]; the tolerance is its link's [m].
     """
 
     depth: float

@@ -35,19 +35,10 @@ TOUCH_WIDTH = 12
 
 
 class EventState(NamedTuple):
-    """The states before and after the events at one time.
+    """The states before and after the events at one time, as :class:`EventStates`.
 
-    Attributes:
-        t: when [s].
-        q: configuration, which does not jump (nq,).
-        v: velocities before and after (2, nv).
-        z: states of the actuation (2, nz).
-        torques: generalised forces of the actuation (2, nv) [N m, N].
-        energy: kinetic and potential (2, 2) [J].
-        impulse: generalised, of impacts and pushes (nv,) [N s, N m s].
-        correction: the same of what keeps closed contacts closed to the last digit.
-        touches: a row for each contact that is closed before or after or has an
-            impulse (k, 12).
+    Of its ``touches``, rows (k, 12) are contacts that are closed before or after or
+    have an impulse.
     """
 
     t: float
@@ -101,31 +92,17 @@ class EventStates:
     def of(
         cls, states: Sequence[EventState], sizes: tuple[int, int, int], contacts: int
     ) -> EventStates:
-        """Put states together.
-
-        Args:
-            states: in the order of time.
-            sizes: of q, v and z.
-            contacts: how many there are.
-        """
-        nq, nv, nz = sizes
-        m = len(states)
+        """Put states in the order of time together; sizes are of q, v and z."""
         numbered = [
             np.column_stack([np.full(len(state.touches), float(k)), state.touches])
             for k, state in enumerate(states)
         ]
-        return cls(
-            np.array([state.t for state in states], dtype=float),
-            _stacked([state.q for state in states], (m, nq)),
-            _stacked([state.v for state in states], (m, 2, nv)),
-            _stacked([state.z for state in states], (m, 2, nz)),
-            _stacked([state.torques for state in states], (m, 2, nv)),
-            _stacked([state.energy for state in states], (m, 2, 2)),
-            _stacked([state.impulse for state in states], (m, nv)),
-            _stacked([state.correction for state in states], (m, nv)),
-            np.vstack([np.zeros((0, TOUCH_WIDTH + 1)), *numbered]),
-            contacts,
-        )
+        arrays = {
+            name: np.array([getattr(s, name) for s in states], float).reshape(shape)
+            for name, shape in _shapes(len(states), sizes).items()
+        }
+        touches = np.vstack([np.zeros((0, TOUCH_WIDTH + 1)), *numbered])
+        return cls(**arrays, touches=touches, contact_count=contacts)
 
     def __len__(self) -> int:
         """Number of times."""
@@ -177,8 +154,19 @@ class EventStates:
         return {PREFIX + name: getattr(self, name) for name in EVENT_ARRAYS}
 
 
-def _stacked(rows: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    return np.array(rows, dtype=float).reshape(shape)
+def _shapes(m: int, sizes: tuple[int, int, int]) -> dict[str, tuple[int, ...]]:
+    """Shapes of all arrays but the touches, by name; sizes are of q, v and z."""
+    nq, nv, nz = sizes
+    return {
+        "t": (m,),
+        "q": (m, nq),
+        "v": (m, 2, nv),
+        "z": (m, 2, nz),
+        "torques": (m, 2, nv),
+        "energy": (m, 2, 2),
+        "impulse": (m, nv),
+        "correction": (m, nv),
+    }
 
 
 EVENT_ARRAYS = tuple(field.name for field in fields(EventStates))[:-1]
@@ -192,26 +180,14 @@ NO_EVENT_STATES = EventStates.of((), (0, 0, 0), 0)
 def touch_row(
     contact: int, modes: Sequence[int], forces: np.ndarray, impulse: np.ndarray
 ) -> np.ndarray:
-    """The row of a contact.
-
-    Args:
-        contact: its index.
-        modes: before and after.
-        forces: before and after (2, 3) [N].
-        impulse: (3,) [N s].
-    """
+    """The row of a contact: modes and forces (2, 3) [N], impulse (3,) [N s]."""
     return np.concatenate([[contact, *modes], forces.ravel(), impulse])
 
 
 def stored_event_states(
     arrays: Mapping[str, np.ndarray], sizes: tuple[int, int, int], contacts: int
 ) -> EventStates:
-    """The states of a run file, none where it has none.
-
-    Args:
-        arrays: of the file.
-        sizes: of q, v and z.
-        contacts: how many there are.
+    """The states of a run file, none where it has none; sizes are of q, v and z.
 
     Raises:
         ValueError: they are damaged.
@@ -231,20 +207,9 @@ def stored_event_states(
 def _check_shapes(
     stored: Mapping[str, np.ndarray], sizes: tuple[int, int, int]
 ) -> None:
-    nq, nv, nz = sizes
     m = len(stored["t"]) if stored["t"].ndim else -1
     rows = len(stored["touches"]) if stored["touches"].ndim else -1
-    shapes: dict[str, tuple[int, ...]] = {
-        "t": (m,),
-        "q": (m, nq),
-        "v": (m, 2, nv),
-        "z": (m, 2, nz),
-        "torques": (m, 2, nv),
-        "energy": (m, 2, 2),
-        "impulse": (m, nv),
-        "correction": (m, nv),
-        "touches": (rows, TOUCH_WIDTH + 1),
-    }
+    shapes = _shapes(m, sizes) | {"touches": (rows, TOUCH_WIDTH + 1)}
     for name, shape in shapes.items():
         if stored[name].shape != shape:
             raise ValueError(f"{PREFIX}{name} has shape {stored[name].shape}")
@@ -389,24 +354,17 @@ class ImpactSamples:
         return np.insert(np.zeros(len(self.sampled), dtype=bool), self._rows, True)
 
     def jump(self, values: np.ndarray) -> np.ndarray:
-        """Values that may jump: held before an impact, and back from the sample after.
+        """Values (n, k) that may jump: held before an impact, then of the next sample.
 
-        Of several impacts between two samples the last one makes the difference, for
-        a ball that bounces is in the air until then.
-
-        Args:
-            values: at the samples (n, k).
+        Of several impacts between two samples the last one makes the difference, for a
+        ball that bounces is in the air until then.
         """
         before, change = self._sides(values)
         after = np.where(self._last[:, None], before + change, before)
         return self._inserted(values, before, after)
 
     def kinetic(self, energy: np.ndarray) -> np.ndarray:
-        """Kinetic energy: at an impact what its event says (n + 2 m,) [J].
-
-        Args:
-            energy: at the samples (n,) [J].
-        """
+        """Kinetic energy (n,): at an impact what its event says (n + 2 m,) [J]."""
         drawn = self.jump(energy[:, None])[:, 0]
         known = np.isfinite(self._energies)
         drawn[self.inserted] = np.where(
@@ -415,12 +373,9 @@ class ImpactSamples:
         return drawn
 
     def bend(self, values: np.ndarray) -> np.ndarray:
-        """Values that bend: prolonged to the impact from both sides.
+        """Values (n, k) that bend: prolonged to the impact from both sides.
 
         Where a neighbouring sample is beyond another impact, nothing is prolonged.
-
-        Args:
-            values: at the samples (n, k).
         """
         before, change = self._sides(values)
         start, end = self.sampled[self._next - 1], self.sampled[self._next]

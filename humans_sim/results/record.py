@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,40 +52,37 @@ def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     return {
         **({} if model is None else {"model": _model_record(model)}),
         "solids": solids,
-        **{
-            word: length
-            for word, length in (
-                ("rolling", ground.rolling),
-                ("torsional", ground.torsional),
-            )
-            if length
-        },
+        **({"rolling": ground.rolling} if ground.rolling else {}),
+        **({"torsional": ground.torsional} if ground.torsional else {}),
     }
+
+
+@contextmanager
+def _sound_record(what: str) -> Iterator[None]:
+    """What a damaged record raises is a :class:`RunFileError` that names it."""
+    try:
+        yield
+    except UnknownModelError:
+        raise
+    except MALFORMED_CONTENT as error:
+        message = f"the run's record of {what} is damaged: {error}"
+        raise RunFileError(message) from error
 
 
 def recorded_model(info: Mapping[str, Any]) -> Model:
     """The model of a run, loaded again.
 
-    Args:
-        info: of the run.
-
     Raises:
         RunFileError: what is recorded is damaged.
         UnknownModelError: the model is no longer there.
     """
-    try:
+    with _sound_record("its model"):
         record = dict(info["model"] if "model" in info else {"name": info["system"]})
         # Files of others may change while the process runs, those of the package not.
         load = _load_once if record.get("name") in NAMES else _load
         model = load(json.dumps(record, sort_keys=True))
         balls = info.get("sphere_tags")
         return model if balls is None else with_sphere_tags(model, balls)
-    except UnknownModelError:
-        raise
-    except MALFORMED_CONTENT as error:
-        raise RunFileError(f"the run's record of its model is damaged: {error}") from (
-            error
-        )
 
 
 def _load(text: str) -> Model:
@@ -101,42 +99,28 @@ _load_once = lru_cache(maxsize=8)(_load)
 def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
     """Features of the body that touched beside its tags; None: there were none.
 
-    Args:
-        info: of the run.
-
     Raises:
         RunFileError: what is recorded is damaged.
     """
     if "features" not in info:
         return None
-    try:
+    with _sound_record("what touches"):
         return BodyFeatures.of_record(info["features"])
-    except MALFORMED_CONTENT as error:
-        raise RunFileError(
-            f"the run's record of what touches is damaged: {error}"
-        ) from error
 
 
 def recorded_ground(info: Mapping[str, Any]) -> Ground:
     """The solids of a run's scene; friction and restitution are in the run's table.
-
-    Args:
-        info: of the run.
 
     Raises:
         RunFileError: what is recorded is damaged.
     """
     if "solids" not in info:
         return Ground()
-    try:
+    with _sound_record("its scene"):
         return Ground(
             solids=[_solid(dict(record)) for record in info["solids"]],
             rolling=float(info.get("rolling", 0.0)),
             torsional=float(info.get("torsional", 0.0)),
-        )
-    except MALFORMED_CONTENT as error:
-        raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
-            error
         )
 
 
@@ -218,12 +202,7 @@ _PLACES, _TURNS = ("x", "y", "z"), ("roll", "pitch", "yaw")
 _LENGTHS = re.compile(r"(.*_)?(x|y|z|height|downhill)|bead_\d+")
 _ANGLES = re.compile(r"(.*_)?(angle|roll|pitch|yaw)")
 _PARTS = re.compile(r".+_q[xyzw]")
-_JOINT_UNITS = {
-    "R": (RADIAN,),
-    "P": (METRE,),
-    "S": (QUATERNION,) * 4,
-    "F": _FREE,
-}
+_JOINT_UNITS = {"R": (RADIAN,), "P": (METRE,), "S": (QUATERNION,) * 4, "F": _FREE}
 """Units of a joint's coordinates by the letter after ``JointModel``."""
 
 
@@ -268,19 +247,14 @@ def coordinate_units(run: Run) -> tuple[str, ...]:
 
 
 def shown_coordinates(run: Run, first: int = 0) -> Coordinates:
-    """Coordinates from one on, quaternions as angles.
-
-    Args:
-        run: with its units.
-        first: the first of them.
-    """
+    """Coordinates from one on, quaternions as angles."""
     units, k = coordinate_units(run), first
     names: list[str] = []
     shown: list[str] = []
     columns: list[np.ndarray] = []
     turns: list[bool] = []
     while k < len(units):
-        stem = _stem(run.position_names[k])
+        stem = run.position_names[k].rpartition("_")[0] or run.position_names[k]
         places = 3 if units[k : k + 7] == _FREE else 0
         names += [f"{stem}_{axis}" for axis in _PLACES[:places]]
         shown += [METRE] * places
@@ -308,13 +282,7 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
     turns = Rotation.from_quat(np.where(lengths > 0, quaternions, [0.0, 0.0, 0.0, 1.0]))
     with np.errstate(all="ignore"):
         angles = turns.as_euler("ZYX")[:, ::-1]
-    unwrapped: np.ndarray = np.unwrap(angles, axis=0)
-    return unwrapped
-
-
-def _stem(name: str) -> str:
-    """The common stem of the names of a body's coordinates."""
-    return name.rpartition("_")[0] or name
+    return np.asarray(np.unwrap(angles, axis=0))
 
 
 def _letter(joint: object) -> str:

@@ -154,12 +154,7 @@ class ContactTable:
         )
 
     def with_links(self, names: Sequence[str], friction: float) -> ContactTable:
-        """The same with contacts of links that touch each other, without restitution.
-
-        Args:
-            names: of these contacts.
-            friction: Coulomb's coefficient.
-        """
+        """The same with contacts of links that touch, without restitution."""
         count = len(names)
         return ContactTable(
             names=(*self.names, *names),
@@ -174,13 +169,7 @@ class ContactTable:
 
 
 class RunSystem(Protocol):
-    """A system whose samples make a run.
-
-    Attributes:
-        contacts: the contacts it may have.
-        position_names: names of the entries of q.
-        velocity_names: names of the entries of v.
-    """
+    """A system whose samples make a run."""
 
     contacts: ContactTable
     position_names: tuple[str, ...]

@@ -199,11 +199,7 @@ class Run:
     def save(self, path: Path | str) -> Path:
         """Write the run to one ``.npz`` file, whole or not at all."""
         header = header_of(
-            self.events,
-            self.table,
-            self.position_names,
-            self.velocity_names,
-            self.info,
+            self.events, self.table, self.position_names, self.velocity_names, self.info
         )
         arrays = {name: getattr(self, name) for name in ARRAYS}
         columns = {name: getattr(self.table, name) for name in TABLE_COLUMNS}

@@ -12,15 +12,15 @@ from strolls import known
 
 import humans_sim as hs
 from humans_sim.analysis.force_comparison import write_external_loads
-from humans_sim.applications.batch.trial import _RECORD, TrialSettings
+from humans_sim.applications.batch.trial import _RECORD
 from humans_sim.applications.reconstruction_files import (
-    ForceOptions,
     analyse_forces,
     write_forces,
 )
 from humans_sim.core.bounded_text import fits
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.reconstruction_options import ReconstructionOptions
 from humans_sim.view.plots.posture_plots import force_figures
 from humans_sim.view.reports.posture_report import force_tables
 
@@ -44,7 +44,7 @@ def file(standing: Reconstruction, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_forces_of_a_file(standing: Reconstruction, file: Path) -> None:
     """Both feet are measured, markers alone agree, and the record has the numbers."""
-    results = analyse_forces(standing, ForceOptions(file=file))
+    results = analyse_forces(standing, ReconstructionOptions(force_file=file))
     assert results.dynamics.measured.all()
     assert results.comparison is not None
     assert results.comparison.vertical.rms < 0.02
@@ -52,14 +52,14 @@ def test_forces_of_a_file(standing: Reconstruction, file: Path) -> None:
     assert fits([summary], _RECORD["summary"]["forces"])  # type: ignore[index]
     assert summary["mass"] == pytest.approx(standing.model.mass, rel=5e-3)
     assert max(summary["residual_force"]) < 0.01
-    without = analyse_forces(standing, ForceOptions(file=file, plates=False))
+    without = analyse_forces(standing, ReconstructionOptions(plates=False))
     assert without.dynamics.loads is None and without.comparison is None
     assert fits([without.summary()], _RECORD["summary"]["forces"])  # type: ignore[index]
 
 
 def test_files(standing: Reconstruction, file: Path, tmp_path: Path) -> None:
     """Left and right apart, the residual, what is measured; two files for OpenSim."""
-    forces = analyse_forces(standing, ForceOptions(file=file)).dynamics
+    forces = analyse_forces(standing, ReconstructionOptions(force_file=file)).dynamics
     paths = write_forces(forces, tmp_path, "walk")
     assert [p.name for p in paths] == [
         "Forceswalk.csv",
@@ -82,7 +82,9 @@ def test_files(standing: Reconstruction, file: Path, tmp_path: Path) -> None:
 
 def test_the_report_shows_them(standing: Reconstruction, file: Path) -> None:
     """Curves of both feet beside the plates, the residual, and peaks by mass."""
-    results = analyse_forces(standing, ForceOptions(file=file, reduce_residual=True))
+    results = analyse_forces(
+        standing, ReconstructionOptions(force_file=file, reduce_residual=True)
+    )
     figures = force_figures(results.dynamics, results.comparison)
     assert list(figures) == ["Vertical force of each foot", "Residual at the base"]
     feet = figures["Vertical force of each foot"].axes
@@ -103,14 +105,14 @@ def test_the_report_shows_them(standing: Reconstruction, file: Path) -> None:
 def test_options_that_exclude_each_other(file: Path) -> None:
     """Forces of a file go neither without plates nor with another frame."""
     with pytest.raises(ParameterError, match="plates are excluded"):
-        TrialSettings(force_file=file, plates=False)
+        ReconstructionOptions(force_file=file, plates=False)
     with pytest.raises(ParameterError, match="inverse dynamics only"):
-        TrialSettings(reduce_residual=True)
+        ReconstructionOptions(reduce_residual=True)
     with pytest.raises(ParameterError, match="frame change"):
-        TrialSettings(force_file=file, frame_change="standing").steps()
+        ReconstructionOptions(force_file=file, frame_change="standing").steps()
     one, other = (
-        TrialSettings(force_file=file),
-        TrialSettings(force_file=file.with_name("x")),
+        ReconstructionOptions(force_file=file),
+        ReconstructionOptions(force_file=file.with_name("x")),
     )
     file.with_name("x").write_text(file.read_text() + "\n")
     assert one.identity() != other.identity()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,8 +65,9 @@ def by_command(file: Path, folder: Path, *options: str) -> Reconstruction:
     return hs.load_reconstruction(folder / f"{file.stem}.npz")
 
 
-def by_action(job: FileJob) -> Reconstruction:
+def by_action(file: Path, human: hs.Model, **options: Any) -> Reconstruction:
     """What the action ``reconstruct`` of the node finds."""
+    job = FileJob(file, human, SET, hs.ReconstructionOptions(**options))
     job.check()
     worker = FileWorker(job)
     worker.join(120.0)
@@ -93,7 +95,7 @@ def test_one_result(
     assert_equal(result, hs.reconstruct(human, trial, marker_set=SET, mode=mode))
     command = by_command(file, tmp_path, "--marker-set", SET, "--mode", mode)
     assert_equal(result, command)
-    assert_equal(result, by_action(FileJob(file, human, SET, mode=mode)))
+    assert_equal(result, by_action(file, human, mode=mode))
 
 
 def test_markers_are_prepared(
@@ -140,7 +142,7 @@ def test_a_subject_beside_the_recording(
     subject = Subject("human36", 1.86, 80.0, {}, markers).save(tmp_path / "tall.yaml")
     own = hs.reconstruct(file, subject=subject)
     assert own.model.mass == pytest.approx(80.0, rel=1e-3)
-    assert_equal(own, by_action(FileJob(file, human, SET, subject=str(subject))))
+    assert_equal(own, by_action(file, human, subject=subject))
     beside = tmp_path / "walk.trc"
     shutil.copy(file, beside)
     shutil.copy(subject, tmp_path / "subject.yaml")
@@ -232,4 +234,9 @@ def test_settings_of_files(human: hs.Model, file: Path, tmp_path: Path) -> None:
     assert np.abs(own.q - other.q).max() > 1e-4
     words = ("--marker-set", SET, "--pipeline", str(path))
     assert_equal(own, by_command(file, tmp_path / "out", *words))
-    assert_equal(own, by_action(FileJob(file, human, SET, pipeline=path)))
+    assert_equal(own, by_action(file, human, pipeline=path))
+    options = hs.ReconstructionOptions(pipeline=path, marker_set=SET, cutoff=8.0)
+    assert_equal(other, hs.reconstruct(file, options=options))
+    assert_equal(own, hs.reconstruct(file, options=options, cutoff=None))
+    with pytest.raises(hs.errors.ParameterError, match="a preparation is given"):
+        hs.reconstruct(file, options=options, preparation=steps)

@@ -18,11 +18,11 @@ from typed import run_command, type_command
 
 import humans_sim as hs
 from humans_sim.applications.graphs import graph_names, read_graph
-from humans_sim.cli.options import Axis, Integrator, Method, Mode, Unit
+from humans_sim.cli.options import Integrator, Method
 from humans_sim.dynamics.integrators import NAMES as INTEGRATORS
 from humans_sim.dynamics.simulation import METHODS
 from humans_sim.observation.markers.axes import METRES, UP_AXES
-from humans_sim.observation.posture.reconstruct import MODES
+from humans_sim.observation.reconstruction_options import UNIT_CHOICES, UP_CHOICES
 
 
 def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -168,9 +168,8 @@ def test_options_take_what_the_library_takes() -> None:
     """The choices that help lists are those of the library."""
     assert set(Method) == set(METHODS)
     assert set(Integrator) == set(INTEGRATORS)
-    assert set(Mode) == set(MODES)
-    assert set(Axis) == set(UP_AXES)
-    assert set(Unit) <= set(METRES)
+    assert set(UP_CHOICES) == set(UP_AXES)
+    assert set(UNIT_CHOICES) <= set(METRES)
 
 
 def complete(*words: str) -> list[str]:

@@ -16,16 +16,18 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from humans_sim.applications.batch.record import HOME, Watch
 from humans_sim.applications.batch.runner import run_tasks
-from humans_sim.applications.batch.trial import Job, Outcome, TrialSettings
-from humans_sim.applications.person import Person, nearest_person
+from humans_sim.applications.batch.trial import Job, Outcome
+from humans_sim.applications.person import Person, choose_person, nearest_person
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import absence_reason, is_file, is_folder
-from humans_sim.models.conventions import convention_names, load_convention
+from humans_sim.models.conventions import load_convention
 from humans_sim.observation.markers.read import READERS
 from humans_sim.observation.posture.opensim_files import check_coordinates
+from humans_sim.observation.reconstruction_options import PERSON, ReconstructionOptions
 
 _IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
 """Recordings looked for in folders; a text may be anything, it is named by hand."""
@@ -37,7 +39,7 @@ def plan_batch(
     sources: Sequence[Path | str],
     output: Path | str,
     person: Person | None = None,
-    settings: TrialSettings | None = None,
+    settings: ReconstructionOptions | None = None,
 ) -> list[Job]:
     """Find the recordings of a batch.
 
@@ -45,8 +47,8 @@ def plan_batch(
         sources: files, and folders to look through. Results of a folder keep their
             place below it; of several folders, each under its own name.
         output: folder of the results.
-        person: who is in all of them; None: each one's is the nearest
-            ``subject.yaml`` in its folder or above, up to the folder given.
+        person: who is in all of them; None: who the settings say, else each one's is
+            the nearest ``subject.yaml`` in its folder or above, up to the folder given.
         settings: how they are done.
 
     Raises:
@@ -54,27 +56,16 @@ def plan_batch(
             would be written to one place.
         HumansError: the settings name a file that is wrong.
     """
-    settings = settings or TrialSettings()
-    settings = replace(
-        settings,
-        pipeline=_absolute(settings.pipeline),
-        correspondence=_absolute(settings.correspondence),
-    )
-    if settings.frame_change is not None and Path(settings.frame_change).is_file():
-        settings = replace(
-            settings, frame_change=str(Path(settings.frame_change).resolve())
-        )
-    if settings.convention not in convention_names():
-        own = Path(settings.convention).expanduser().resolve()
-        settings = replace(settings, convention=str(own))
+    settings = (settings or ReconstructionOptions()).absolute()
+    chosen = choose_person(settings)
+    if person is not None and chosen is not None:
+        raise ParameterError("a person is given twice: alone, and in the settings")
+    person = person or chosen
+    nobody: dict[str, Any] = dict.fromkeys(PERSON)
+    settings = replace(settings, **nobody)
     settings.identity()  # files of settings are there and sound
     if person is not None:
-        person = replace(
-            person, subject=_absolute(person.subject), static=_absolute(person.static)
-        )
-        if person.marker_set.endswith(".yaml"):
-            own = Path(person.marker_set).expanduser().resolve()
-            person = replace(person, marker_set=str(own))
+        person = person.absolute()
         correspondence = settings.steps().correspondence
         model, _ = person.load(settings.reading, correspondence, settings.force)
         load_convention(settings.convention, model)
@@ -121,7 +112,7 @@ def run_batch(
 
 
 def _trials(
-    given: Iterable[Path], output: Path, settings: TrialSettings
+    given: Iterable[Path], output: Path, settings: ReconstructionOptions
 ) -> list[tuple[Path, Path, Path]]:
     """Recordings, the place of their results, and the folder they were found from."""
     given = list(given)
@@ -216,7 +207,3 @@ def _check_places(jobs: Sequence[Job]) -> None:
             raise ParameterError(
                 f"the result would be written over {written}: give another --output"
             )
-
-
-def _absolute(path: Path | None) -> Path | None:
-    return None if path is None else path.expanduser().resolve()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from dataclasses import dataclass
@@ -12,20 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from humans_sim.applications.reconstruction import reconstruct
-from humans_sim.applications.reconstruction_files import (
-    USUAL_FORMATS,
-    write_reconstruction,
-)
+from humans_sim.applications.reconstruction_files import write_reconstruction
 from humans_sim.core.errors import HumansError, ParameterError, printable
 from humans_sim.core.files import is_file
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
-from humans_sim.observation.markers.pipeline import PipelineSettings
+from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.reconstruct import MODES
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.posture.solver import Posture
-from humans_sim.observation.posture.subject import load_subject
+from humans_sim.observation.reconstruction_options import (
+    USUAL_FORMATS,
+    ReconstructionOptions,
+)
 from humans_sim.observation.search_settings import SolverSettings
 
 FORMATS_OF_FILES = (*USUAL_FORMATS, "mcap")
@@ -52,26 +49,19 @@ class FileJob:
     """A file to reconstruct.
 
     Attributes:
-        model: the person, unless ``subject`` names one.
+        file: of markers.
+        model: the person, unless the options name one.
         marker_set: where the markers are, or the name or path of a set.
-        subject: path of a calibrated person; empty: none.
-        start: first sample, in the file's time [s].
-        end: last sample [s]; 0: to the end.
+        options: how it is read and solved.
         folder: where results are written; None: nowhere.
-        correspondence: file of the labels, or None; goes before ``pipeline``.
-        pipeline: file of :class:`PipelineSettings`, or None: their defaults.
+        settings: of the search.
     """
 
     file: Path
     model: Model
     marker_set: MarkerSet | str
-    subject: str = ""
-    mode: str = MODES[0]
-    start: float = 0.0
-    end: float = 0.0
+    options: ReconstructionOptions = ReconstructionOptions()
     folder: Path | None = None
-    correspondence: Path | None = None
-    pipeline: Path | None = None
     settings: SolverSettings | None = None
 
     def check(self) -> None:
@@ -80,37 +70,10 @@ class FileJob:
         Raises:
             ParameterError: something cannot be.
         """
-        if self.mode not in MODES:
-            raise ParameterError(
-                f"mode is one of {', '.join(MODES)}, not '{self.mode}'"
-            )
         if not is_file(self.file):
             raise ParameterError(f"there is no file '{printable(self.file)}'")
-        if not (math.isfinite(self.start) and math.isfinite(self.end)):
-            raise ParameterError("start_time and end_time must be finite")
         if self.folder is not None and is_file(self.folder):
             raise ParameterError(f"'{printable(self.folder)}' is no folder")
-
-    def person(self) -> tuple[Model, MarkerSet]:
-        """The model, and where its markers are.
-
-        Raises:
-            HumansError: a file is wrong.
-        """
-        if self.subject:
-            subject = load_subject(self.subject)
-            return subject.model(), subject.marker_set()
-        if isinstance(self.marker_set, MarkerSet):
-            return self.model, self.marker_set
-        return self.model, load_marker_set(self.marker_set, self.model)
-
-    def steps(self) -> PipelineSettings:
-        """How the markers are prepared.
-
-        Raises:
-            HumansError: a file of settings is wrong.
-        """
-        return PipelineSettings.of_files(self.pipeline, self.correspondence)
 
 
 class FileWorker:
@@ -163,7 +126,6 @@ class FileWorker:
 
     def _reconstruct(self) -> Reconstruction:
         job = self._job
-        model, marker_set = job.person()
 
         def watch(trial: MarkerTrial, row: int, posture: Posture) -> None:
             self._go_on()
@@ -173,14 +135,10 @@ class FileWorker:
             self.done = Done(count, len(trial), number, trial.names, posture)
             time.sleep(0)  # whoever answers live frames goes first
 
+        person = (job.model, job.file, job.marker_set)
         return reconstruct(
-            model,
-            job.file,
-            marker_set,
-            mode=job.mode,
-            start=job.start,
-            end=job.end,
-            preparation=job.steps(),
+            *(person if job.options.subject is None else (job.file,)),
+            options=job.options,
             settings=job.settings,
             watch=watch,
         )

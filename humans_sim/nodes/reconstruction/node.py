@@ -57,10 +57,10 @@ from humans_sim.nodes.reconstruction.job import (
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.posture.live import LONGEST_GAP, LiveFrame, LivePostures
-from humans_sim.observation.posture.reconstruct import MODES
 from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.result import Reconstruction as ReconstructionResult
 from humans_sim.observation.posture.verdict import FAILED
+from humans_sim.observation.reconstruction_options import MODES, ReconstructionOptions
 
 
 class ReconstructionDiagnostics(Diagnostics):
@@ -382,13 +382,15 @@ class Reconstruction(ModelNode):
             marker_set=known(goal.marker_set, ".yaml")
             if goal.marker_set
             else self._set,
-            subject=str(path(goal.subject)) if goal.subject else "",
-            mode=goal.mode or self._mode,
-            start=goal.start_time,
-            end=goal.end_time,
+            options=ReconstructionOptions(
+                subject=path(goal.subject) if goal.subject else None,
+                mode=goal.mode or self._mode,
+                start=goal.start_time,
+                end=goal.end_time,
+                correspondence=self._correspondence,
+                pipeline=self._pipeline,
+            ),
             folder=path(goal.output_folder) if goal.output_folder else None,
-            correspondence=self._correspondence,
-            pipeline=self._pipeline,
             settings=self._settings,
         )
 

@@ -45,11 +45,8 @@ def fit_base(
 ) -> pin.SE3:
     """The base pose in the world that brings feet nearest to their references.
 
-    Args:
-        references: poses of the feet in the world, at least one.
-        in_base: poses of the same feet in the base.
-        weights: of the feet (n,), positive.
-        lever: length h that turns an angle into a distance [m].
+    Poses of the feet are given in the world and in the base, with positive weights
+    (n,); the lever h [m] turns an angle into a distance.
     """
     base = references[0] * in_base[0].inverse()
     if len(references) == 1:
@@ -78,16 +75,12 @@ def fit_velocity(
 ) -> np.ndarray:
     """Velocity of the base, in its own frame, at which feet stand still (6,).
 
-    Args:
-        in_base: poses of the feet in the base, at least one.
-        foot_velocities: of the feet, each in its own frame, were the base at rest:
-            J_joints times the joint speeds (6,) [m/s, rad/s].
-        weights: of the feet (n,), positive.
-        lever: length that turns an angle into a distance [m].
+    Foot velocities are those of the feet, each in its own frame, were the base at rest:
+    J_joints times the joint speeds (6,) [m/s, rad/s]. Weights and lever as of
+    :func:`fit_base`.
     """
     if len(in_base) == 1:
-        alone: np.ndarray = -(in_base[0].action @ foot_velocities[0])
-        return alone
+        return np.asarray(-(in_base[0].action @ foot_velocities[0]))
     rows = [foot.inverse().action for foot in in_base]
     return -_least_squares(rows, foot_velocities, _scale(weights, lever))
 
@@ -101,8 +94,7 @@ def _least_squares(
 ) -> np.ndarray:
     matrix = scale[:, None] * np.concatenate(rows)
     vector = scale * np.concatenate(values)
-    solution: np.ndarray = np.linalg.lstsq(matrix, vector, rcond=None)[0]
-    return solution
+    return np.asarray(np.linalg.lstsq(matrix, vector, rcond=None)[0])
 
 
 _REGULAR = 1e-9
@@ -117,8 +109,7 @@ def levelled(
     Args:
         place: pose of the foot in the world, by the angles.
         turn: rotation of the base in the world (3, 3).
-        motion: Jacobian of the foot against the first one at its origin, linear and
-            angular, in axes of the base (6, n).
+        motion: of :func:`relative_motion`, in axes of the base (6, n).
         floor: its height [m].
         lever: length that turns an angle into a distance [m].
     """
@@ -139,10 +130,8 @@ def relative_motion(
 ) -> np.ndarray:
     """Jacobian of the second foot against the first one at its origin (6, n).
 
-    Args:
-        tree: the model, its base at the origin.
-        data: with the Jacobians of all joints, frames up to date.
-        feet: numbers of their frames.
+    Linear and angular; the data have the Jacobians of all joints, frames up to date,
+    and the feet are numbers of frames.
     """
     first, second = (
         pin.getFrameJacobian(tree, data, foot, pin.LOCAL_WORLD_ALIGNED)[:, 6:]

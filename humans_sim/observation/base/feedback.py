@@ -76,10 +76,6 @@ class ObserverFeedback(Controller):
         standing: configuration that says where the first foot on the ground is (nq,),
             for a robot that starts in the air and is moved from outside; None: where
             the start puts it.
-
-    Attributes:
-        controller: the same.
-        observer: the same.
     """
 
     def __init__(
@@ -118,12 +114,7 @@ class ObserverFeedback(Controller):
     ) -> ObserverFeedback:
         """The same, with the encoders and the feet among some sensors.
 
-        Args:
-            controller: what is called.
-            model: what is measured.
-            sensors: of the simulation.
-            standing: as of the class.
-            options: of :class:`BaseObserver`.
+        Options are those of :class:`BaseObserver`.
 
         Raises:
             ParameterError: there are no encoders, or a sole has no sensor.

@@ -286,11 +286,7 @@ class BaseObserver:
     ) -> None:
         """Forget everything; the next :meth:`update` is a first call.
 
-        Args:
-            start: pose of the base (7,) in place of that of the constructor. The first
-                foot on the ground is then where this puts it.
-            standing: a configuration (nq,); the first foot on the ground is where it is
-                in this, whatever the start says.
+        Start (7,) and standing (nq,) replace those of the constructor.
         """
         if start is not None:
             self._start, self._standing = _pose(start), {}
@@ -461,8 +457,7 @@ class BaseObserver:
                 return np.zeros(6)
             seen = held[0]
             moved = before[seen.name] * seen.in_base.inverse()
-            difference: np.ndarray = pin.log6(moved).vector / dt
-            return difference
+            return np.asarray(pin.log6(moved).vector / dt)
         model, data = self.model.pin, self.model.buffers
         velocities = []
         for body in held:

@@ -44,10 +44,8 @@ class DraftMarker:
 
     Attributes:
         marker: as it stands in the set; None: left out.
-        name: its label.
         reason: why it is there: ``name``, ``place``, ``rigidity``, or why it is not.
         certainty: of its segment.
-        comment: in words.
         distance: from the landmark or place that was taken for it [m]; NaN: none.
     """
 
@@ -141,10 +139,8 @@ class FittedPerson:
     ) -> DraftMarker:
         """A marker that is not placed: computed, far away, or not in the static trial.
 
-        Args:
-            name: its label.
-            position: in the static trial (3,) [m]; None: it is not there.
-            middle: of all markers (3,) [m].
+        Its position and the middle of all markers are those of the static trial (3,)
+        [m].
         """
         meaning = self._meanings[name]
         if meaning.computed:
@@ -184,12 +180,7 @@ class FittedPerson:
         return Certainty.LIKELY, "name", f"words of the name: {meaning.segment}"
 
     def _by_place(
-        self,
-        place: int,
-        distance: float,
-        segment: int,
-        moved: bool,
-        costs: np.ndarray,
+        self, place: int, distance: float, segment: int, moved: bool, costs: np.ndarray
     ) -> tuple[Certainty, str, str]:
         known = self._places.markers.markers[place]
         others = np.delete(costs, segment)
@@ -237,5 +228,4 @@ class FittedPerson:
     def _local(self, link: str, point: np.ndarray) -> np.ndarray:
         """A point in a segment's frame, HuMAnS axes (3,) [m]."""
         frame = self._model.pin.getFrameId(link)
-        local: np.ndarray = to_humans(self._data.oMf[frame].actInv(point))
-        return local
+        return np.asarray(to_humans(self._data.oMf[frame].actInv(point)))

@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 
 _LENGTHS = {
-    "thigh": (None, "yfemur", None),
-    "shank": (None, "ytibia", None),
-    "foot": (None, "yfoot", None),
-    "arm": (None, "yhumerus", None),
-    "forearm": (None, "yforearm", None),
-    "hand": (None, "yhand", None),
-    "head": (None, "yhead", None),
+    "thigh": "yfemur",
+    "shank": "ytibia",
+    "foot": "yfoot",
+    "arm": "yhumerus",
+    "forearm": "yforearm",
+    "hand": "yhand",
+    "head": "yhead",
 }
-"""Length that a coordinate on a segment grows with; None, or others: the stature."""
+"""Length that y on a segment grows with; x, z and others: the stature."""
 _SHOULDER = ("-xshoulder", "yshoulder", "zshoulder")
 """The joint of the arm on the shoulder blade, from which its markers are counted."""
 _LONGEST_COMMENT = 160
@@ -135,12 +135,10 @@ def _expressions(model: Model, marker: SetMarker) -> list[str]:
             share = round((float(value) - length) / model.height, 4)
             words.append(f"{start} {'-' if share < 0 else '+'} {abs(share):g}*h")
         return words
-    for value, length_name in zip(
-        marker.at, _LENGTHS.get(part, (None, None, None)), strict=True
-    ):
+    for axis, value in zip("xyz", marker.at, strict=True):
         name, size = "h", model.height
-        if length_name is not None:
-            name, size = length_name, model.lengths[side + length_name]
+        if axis == "y" and part in _LENGTHS:
+            name, size = _LENGTHS[part], model.lengths[side + _LENGTHS[part]]
         share = round(float(value) / size, 4)
         words.append("0" if share == 0 else f"{share:g}*{name}")
     return words
@@ -179,10 +177,6 @@ def distance_spreads(
     """Standard deviations of the distances of all pairs over motions (m, m) [m].
 
     NaN where a pair is not seen together often enough.
-
-    Args:
-        motions: recordings in which the person moves.
-        names: of the markers, in the order of rows and columns.
     """
     m = len(names)
     frames = []
@@ -212,10 +206,8 @@ def segment_costs(
 ) -> np.ndarray:
     """How badly each marker fits each segment, in squared deviations (m, s).
 
-    Args:
-        places: distance of a marker from the nearest place on a segment (m, s) [m].
-        spreads: of :func:`distance_spreads` (m, m) [m].
-        members: segment of each marker (m,).
+    By its distance from the nearest place on a segment (m, s) [m], the spreads of
+    distances (m, m) [m] and the segment of each marker (m,).
     """
     moving, number = _rigidity(spreads, members, places.shape[1])
     usual = np.where(number > 1, _SLIDE, _SLIDE_OF_TWO)
@@ -223,23 +215,16 @@ def segment_costs(
     # A segment without other markers says nothing: as good as a marker's usual one.
     known = np.isfinite(moving)
     rigid = np.where(known, rigid, np.where(known.any(axis=1), 1.0, 0.0)[:, None])
-    costs: np.ndarray = (places / _PLACE) ** 2 + rigid
-    return costs
+    return np.asarray((places / _PLACE) ** 2 + rigid)
 
 
 def assign_segments(
     places: np.ndarray, spreads: np.ndarray, members: np.ndarray, fixed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Segments of all markers by place and rigidity together.
+    """Segments of all markers by place and rigidity together (m,), and their costs.
 
-    Args:
-        places: distance of a marker from the nearest place on a segment (m, s) [m].
-        spreads: of :func:`distance_spreads` (m, m) [m].
-        members: segment of each marker to begin with (m,).
-        fixed: markers whose segment is known (m,).
-
-    Returns:
-        The segments (m,), and the costs of :func:`segment_costs` (m, s).
+    Arguments as of :func:`segment_costs`, members to begin with; those ``fixed`` (m,)
+    stay.
     """
     members = members.copy()
     for _ in range(_ROUNDS):
@@ -382,12 +367,13 @@ def draft_marker_set(
     fitter = PersonFitter(model, places, at)
     allowed = _allowed(placed, meanings, places)
     fit = fitter.find(allowed, _left(placed, at, meanings), height)
-    segments, names = _segment_numbers(places)
-    by_segment = _by_segment(fit.distances, places, segments, len(names))
+    names, segments = np.unique(places.segments, return_inverse=True)
+    on_skin = np.where(places.on_skin, fit.distances, np.inf)
+    nearest = [on_skin[:, segments == k].min(axis=1) for k in range(len(names))]
     fixed = np.array([bool(meanings[name].segment) for name in placed])
     before = segments[fit.nearest]
     spreads = distance_spreads(motions, placed)
-    members, costs = assign_segments(by_segment, spreads, before, fixed)
+    members, costs = assign_segments(np.stack(nearest, axis=1), spreads, before, fixed)
     allowed &= segments[None, :] == members[:, None]
     fit = fitter.refit(fit, allowed)
     body = model.with_height(fit.height)
@@ -404,7 +390,7 @@ def draft_marker_set(
         raise MarkerSetDraftError(
             "nobody stands upright in the static trial: check its upward axis"
         )
-    scene = FittedPerson(body, q, at, fit, places, meanings, names, placed)
+    scene = FittedPerson(body, q, at, fit, places, meanings, names.tolist(), placed)
     moving = {name for trial in motions for name in trial.names}
     drafted = {
         name: scene.draft(
@@ -476,17 +462,3 @@ def _left(
         return None
     across: np.ndarray = np.mean(sides["l"], axis=0) - np.mean(sides["r"], axis=0)
     return across if np.linalg.norm(across) > 0.02 else None
-
-
-def _segment_numbers(places: Landmarks) -> tuple[np.ndarray, list[str]]:
-    names, numbers = np.unique(places.segments, return_inverse=True)
-    return numbers, [str(name) for name in names]
-
-
-def _by_segment(
-    distances: np.ndarray, places: Landmarks, segments: np.ndarray, count: int
-) -> np.ndarray:
-    """Distance of each marker from the nearest place on each segment (m, s) [m]."""
-    on_skin = np.where(places.on_skin, distances, np.inf)
-    columns = [on_skin[:, segments == k].min(axis=1) for k in range(count)]
-    return np.stack(columns, axis=1)

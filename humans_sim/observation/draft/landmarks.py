@@ -82,24 +82,18 @@ class Landmarks:
 
     def positions(self, model: Model, q: np.ndarray) -> np.ndarray:
         """Where the places are in a posture (n, 3) [m]."""
-        place: np.ndarray = marker_positions(model, self.markers, q[None])[0]
-        return place
+        return np.asarray(marker_positions(model, self.markers, q[None])[0])
 
 
 @lru_cache(maxsize=64)
 def landmarks(model: Model, sets: tuple[str, ...]) -> Landmarks:
-    """The places of a model.
-
-    Args:
-        model: a human.
-        sets: names of the marker sets whose places are known.
-    """
+    """The places of a human model, of these marker sets."""
     places: list[SetMarker] = []
     sources: list[tuple[str, str]] = []
     on_skin: list[bool] = []
     for name in sets:
         for marker in load_marker_set(name, model).markers:
-            places.append(_renamed(marker, f"{marker.name} ({name})"))
+            places.append(replace(marker, name=f"{marker.name} ({name})"))
             sources.append((name, marker.name))
             computed = name in _KEYPOINTS or _COMPUTED.match(marker.name)
             on_skin.append(not computed)
@@ -138,18 +132,6 @@ def _skin(model: Model) -> Iterator[SetMarker]:
             )
 
 
-def _renamed(marker: SetMarker, name: str) -> SetMarker:
-    return SetMarker(
-        name,
-        marker.segment,
-        marker.at,
-        marker.weight,
-        marker.aliases,
-        marker.calibration,
-        marker.spread,
-    )
-
-
 _COMPUTED_LABELS = re.compile(
     r"\*\d+|unnamed\d+|unlabell?ed.*|[LR](FE|TI|FO|TO|HU|RA|HN|CL|BO|FT)\d?[OALP]"
     r"|(PEL|TRX|HED|THX|LUM)[OALP]|.*(ground|virtual|origin|joint|centre|center).*"
@@ -162,6 +144,7 @@ _INNER = re.compile(r"med(ial)?|inner|int|m(?=kne|ank|elb|mall)|(?<=kne)m|(?<=an
 _OUTER = re.compile(r"lat(eral)?|outer|ext|(?<=kne)l|(?<=ank)l")
 _PIG = "plug-in-gait"
 _CAST = "cast-ior"
+# fmt: off
 _WORDS: tuple[tuple[str, str, str, str], ...] = (
     # word, segment, set and label of the landmark ({s}: the side); none: anywhere there
     (r"asis?|sias|ias|iliacant", "base_link", _PIG, "{s}ASI"),
@@ -174,67 +157,34 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
     (r"kne(outer)?|epicondyle(outer)?|fle|lfe|lfc", "thigh", _PIG, "{s}KNE"),
     (r"fib(ula)?(head)?|fh|hf|fax", "shank", _CAST, "{s}HF"),
     (r"tib(ial?)?tub(erosity)?|tt|ttc", "shank", _CAST, "{s}TT"),
-    (
-        r"(tib(ia)?|shank|shin|sha|shn|sh|sk|calf|leg)(up(per)?|low(er)?|front|rear"
-        r"|outer|sup|inf)?",
-        "shank",
-        "",
-        "",
-    ),
+    (r"(tib(ia)?|shank|shin|sha|shn|sh|sk|calf|leg)(up(per)?|low(er)?|front|rear"
+     r"|outer|sup|inf)?", "shank", "", ""),
     (r"(ank|mall?(eol(us)?)?)inner|tam", "shank", _PIG, "{s}MED"),
     (r"(ank|mall?(eol(us)?)?)(outer)?|fal", "shank", _PIG, "{s}ANK"),
     (r"hee|cal(c(aneus)?)?|fcc", "foot", _PIG, "{s}HEE"),
-    (
-        r"(mt|mth|met|meta|fm|mtp)(head)?1|1(mt|met|mth|mtp)|bigtoe|hallux",
-        "foot",
-        _CAST,
-        "{s}FM",
-    ),  # fmt: skip
-    (
-        r"(mt|mth|met|meta|fm|mtp)(head)?[23]|[23](mt|met|mth|mtp)",
-        "foot",
-        _CAST,
-        "{s}SM",
-    ),  # fmt: skip
-    (
-        r"(mt|mth|met|meta|fm|mtp)(head)?5|5(mt|met|mth|mtp)|smalltoe",
-        "foot",
-        _CAST,
-        "{s}VM",
-    ),  # fmt: skip
+    (r"(mt|mth|met|meta|fm|mtp)(head)?1|1(mt|met|mth|mtp)|bigtoe|hallux",
+     "foot", _CAST, "{s}FM"),
+    (r"(mt|mth|met|meta|fm|mtp)(head)?[23]|[23](mt|met|mth|mtp)",
+     "foot", _CAST, "{s}SM"),
+    (r"(mt|mth|met|meta|fm|mtp)(head)?5|5(mt|met|mth|mtp)|smalltoe",
+     "foot", _CAST, "{s}VM"),
     (r"toe", "foot", _PIG, "{s}TOE"),
     (r"toe.*|(mid|fore|rear|hind)?foot.*|(mt|met|nav).*", "foot", "", ""),
     (r"sho|acr(om(ion|ium)?)?|ac|sae|saj", "scapula", _PIG, "{s}SHO"),
-    (
-        r"clav(icle)?|ij|jn|suprasternale|sternalnotch|jugular.*|snj",
-        "torso",
-        _PIG,
-        "CLAV",
-    ),
+    (r"clav(icle)?|ij|jn|suprasternale|sternalnotch|jugular.*|snj",
+     "torso", _PIG, "CLAV"),
     (r"stern?(um)?|strn|str|xiph(oid)?|px|substernale|sxs", "torso", _PIG, "STRN"),
     (r"c7|cv7|cervicale", "torso", _PIG, "C7"),
     (r"t1?\d|tv1?\d|bak|bac|back|chest|thorax|trunk|rib.*", "torso", "", ""),
     (r"elbinner|hme|mhe", "arm", "rajagopal", "{s}.MElbow"),
     (r"elb(outer)?|hle|lhe", "arm", _PIG, "{s}ELB"),
-    (
-        r"upa|ua|u(pper)?arm|arm|bic(eps?)?|tri(ceps?)?|delt(oid)?|hum(erus)?",
-        "arm",
-        "",
-        "",
-    ),  # fmt: skip
+    (r"upa|ua|u(pper)?arm|arm|bic(eps?)?|tri(ceps?)?|delt(oid)?|hum(erus)?",
+     "arm", "", ""),
     (r"f(ore)?arm|frm|fra|fa|rad(ius)?|ulna", "forearm", "", ""),
-    (
-        r"wr(i|ist)?(a|outer|rad(ial)?|thumb)|rsp|styloidrad.*",
-        "forearm",
-        _PIG,
-        "{s}WRA",
-    ),  # fmt: skip
-    (
-        r"wr(i|ist)?(b|inner|uln(a|ar)?|pinky)|usp|uhe|styloiduln.*",
-        "forearm",
-        _PIG,
-        "{s}WRB",
-    ),  # fmt: skip
+    (r"wr(i|ist)?(a|outer|rad(ial)?|thumb)|rsp|styloidrad.*",
+     "forearm", _PIG, "{s}WRA"),
+    (r"wr(i|ist)?(b|inner|uln(a|ar)?|pinky)|usp|uhe|styloiduln.*",
+     "forearm", _PIG, "{s}WRB"),
     (r"wr(i|ist)?", "forearm", "rajagopal", "{s}.Wrist"),
     (r"fin(ger)?|knuckle|hand|thumb|pinky|index|hm\d", "hand", _PIG, "{s}FIN"),
     (r"fhd|hdf|fronthead|headfront|forehead", "head", _PIG, "{s}FHD"),
@@ -242,6 +192,7 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
     (r"top(of)?head|headtop|vertex", "head", "gait2354", "Top.Head"),
     (r"head|hd|temple|ear|eye|nose|tragus", "head", "", ""),
 )
+# fmt: on
 _SAME_PLACE = 0.02
 """Distance of two landmarks that are one [m]."""
 _PAIRED = ("thigh", "shank", "foot", "scapula", "arm", "forearm", "hand")
@@ -268,10 +219,6 @@ def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeani
     """Meanings of the labels of a recording.
 
     A label that several sets have is that of the set which has most of the labels.
-
-    Args:
-        labels: of the recording.
-        known: the places of the sets that are known.
     """
     tables: dict[str, dict[str, str]] = {}
     segments: dict[tuple[str, str], str] = {}

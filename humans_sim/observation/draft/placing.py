@@ -37,12 +37,9 @@ def possible_facings(
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Directions in which the person may look, likeliest first, and the middle (2,).
 
-    Without labels the body's plane of symmetry shows where its sides are, and the feet,
-    which lie ahead of the legs, where the front is.
-
-    Args:
-        positions: of the markers, z up (m, 3) [m].
-        left: horizontal direction of the person's left, if labels say it (2,).
+    Without labels, which say the horizontal direction of the left (2,), the body's
+    plane of symmetry shows where its sides are, and the feet, which lie ahead of the
+    legs, where the front is. Positions of the markers (m, 3) [m] are z up.
     """
     heights = positions[:, 2] - positions[:, 2].min()
     total = float(heights.max())
@@ -132,8 +129,7 @@ class Fit:
 
     def near(self) -> np.ndarray:
         """Distance of each marker from its landmark (m,) [m]."""
-        apart: np.ndarray = self.distances[np.arange(len(self.nearest)), self.nearest]
-        return apart
+        return np.asarray(self.distances[np.arange(len(self.nearest)), self.nearest])
 
 
 class PersonFitter:
@@ -150,13 +146,11 @@ class PersonFitter:
         self.places = places
         self._positions = positions
         self._tree = Tree.of(model)
-        markers = self.places.markers.markers
-        self._bodies, self._local = marker_bodies(model, markers)
+        markers = places.markers.markers
+        self._marked = MarkedTree(self._tree, *marker_bodies(model, markers))
         self._settings = SolverSettings(outlier=_LOOSE)
-        all_places = MarkedTree(self._tree, self._bodies, self._local)
-        rest = np.clip(np.zeros(model.nv - 6), self._tree.lower, self._tree.upper)
-        self._rest = rest
-        self._everywhere = WideSearch(all_places, rest, self._settings)
+        none = np.zeros(model.nv - 6)
+        self._rest = np.clip(none, self._tree.lower, self._tree.upper)
         arms = ("clavicle", "shoulder", "elbow", "wrist", "head")
         self._pull = np.array(
             [
@@ -170,10 +164,8 @@ class PersonFitter:
     ) -> Fit:
         """The person who stands in the markers.
 
-        Args:
-            allowed: which landmarks a marker may be at (m, n).
-            left: horizontal direction of the person's left, if labels say it (2,).
-            height: stature, if known [m].
+        Landmarks (m, n) are allowed for each marker; labels may say the horizontal
+        direction of the left (2,), and the stature may be known [m].
         """
         low, high = self._positions[:, 2].min(), self._positions[:, 2].max()
         statures = [height] if height else [(high - low) / share for share in _SHARES]
@@ -244,7 +236,8 @@ class PersonFitter:
         exact = self.places.exact
         nearest, distances = self._nearest(q, scaled, allowed)
         for _ in range(most):
-            chosen = MarkedTree(self._tree, self._bodies[nearest], self._local[nearest])
+            body, local = self._marked.body[nearest], self._marked.local[nearest]
+            chosen = MarkedTree(self._tree, body, local)
             search = WideSearch(chosen, self._rest, self._settings)
             weight = np.where(exact[nearest], 1.0, _SKIN_WEIGHT)
             q = search.search(
@@ -264,7 +257,7 @@ class PersonFitter:
     def _nearest(
         self, q: np.ndarray, scaled: np.ndarray, allowed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        apart = scaled[:, None] - self._everywhere.markers(q)[None]
+        apart = scaled[:, None] - self._marked.places(q)[None]
         distances = np.linalg.norm(apart, axis=2)
         return np.where(allowed, distances, np.inf).argmin(axis=1), distances
 

@@ -43,11 +43,7 @@ class ReadOptions:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the words.
-
-        Raises:
-            ParameterError: one cannot be used.
-        """
+        """Check the words: ParameterError where one cannot be used."""
         if self.up is not None:
             check_up(self.up)
         if self.units is not None:
@@ -62,13 +58,7 @@ class ReadOptions:
 def length_of(
     word: str, options: ReadOptions, error: Callable[[str], MarkerFileError]
 ) -> float:
-    """Length of the unit of a file [m], or of the one that the caller gave.
-
-    Args:
-        word: the unit as the file names it.
-        options: what the caller knows better.
-        error: makes an error that points at the unit in the file.
-    """
+    """Length of the unit of a file [m], or of the one that the caller gave."""
     try:
         return METRES[check_units(word if options.units is None else options.units)]
     except ParameterError as fault:
@@ -98,19 +88,8 @@ def make_trial(
 ) -> MarkerTrial:
     """A trial, z up, once every position is whole and near.
 
-    Args:
-        path: the file.
-        names: of the markers.
-        times: of the samples (n,) [s].
-        positions: on the axes of the file (n, m, 3) [m], NaN where missing.
-        frames: numbers of the samples (n,).
-        up: axis of the file that points up.
-        error: makes an error that points at a row.
-        residuals: of the cameras (n, m) [m].
-
-    Raises:
-        MarkerFileError: a position has one or two of its three coordinates, or lies
-            too far away.
+    Positions (n, m, 3) [m] are on the axes of the file, NaN where missing; residuals
+    (n, m) [m] are the cameras'. ``error`` makes an error that points at a row.
     """
     lacking = by_rows(lambda p: np.isnan(p).sum(axis=2, dtype=np.uint8), positions)
     partial = np.argwhere((lacking > 0) & (lacking < 3))
@@ -146,10 +125,8 @@ def numbered_names(
 ) -> tuple[str, ...]:
     """Labels as names; one that stands again gets a number, as ``RANK_2``.
 
-    Args:
-        labels: as the file has them; an empty one is called after its column.
-        word: for what has the labels, e.g. marker.
-        note: is called with a note on labels that stand more than once.
+    An empty label is called after its column, by a word such as marker. A note is made
+    of labels that stand more than once.
     """
     names: list[str] = []
     again: list[str] = []
@@ -184,11 +161,7 @@ LARGEST_FRAME = 2**32 - 1
 
 
 def read_marker_bytes(path: Path) -> bytes:
-    """Content of a regular file that is neither empty nor absurdly large.
-
-    Raises:
-        MarkerFileError: it cannot be read.
-    """
+    """Content of a regular file that is neither empty nor absurdly large."""
     data = read_bytes(path, MarkerFileError, LARGEST_FILE)
     if not data:
         raise MarkerFileError("the file is empty", path)
@@ -196,11 +169,7 @@ def read_marker_bytes(path: Path) -> bytes:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Lines of a UTF-8 text file without their ends; a last empty one is dropped.
-
-    Raises:
-        MarkerFileError: it cannot be read, or is no UTF-8 text.
-    """
+    """Lines of a UTF-8 text file without their ends; a last empty one is dropped."""
     text = read_text(path, MarkerFileError, LARGEST_FILE)
     if not text:
         raise MarkerFileError("the file is empty", path)
@@ -226,11 +195,7 @@ class NumberTable:
         return MarkerFileError(message, self._path, self.lines[row])
 
     def add(self, fields: list[str], line: int) -> None:
-        """Add the fields of a line, stripped; an empty field is NaN.
-
-        Raises:
-            MarkerFileError: their number is wrong, or one is no number.
-        """
+        """Add the fields of a line, stripped; an empty field is NaN."""
         extra = fields[self._width :]
         if len(fields) < self._width or any(extra):
             raise MarkerFileError(
@@ -254,11 +219,7 @@ class NumberTable:
         return MarkerFileError(message, self._path, line)
 
     def numbers(self) -> np.ndarray:
-        """All rows (n, width); none is infinite.
-
-        Raises:
-            MarkerFileError: there are no rows, or a number is infinite.
-        """
+        """All rows (n, width); none is infinite."""
         if not self._rows:
             raise MarkerFileError("the file holds no samples", self._path)
         values = np.array(self._rows)
@@ -303,16 +264,9 @@ def even_times(
 ) -> np.ndarray | None:
     """Multiples of the sampling period, where the times are these but for rounding.
 
-    Zeros at the end of all times are padding: 0.017000 has three digits.
-
-    Args:
-        times: of the samples, growing (n,) [s].
-        texts: the same as the file prints them.
-        rate: of the samples, as the file says [Hz]; None: it is silent, and the
-            roundest number of hertz that agrees with the times is taken.
-
-    Returns:
-        The times (n,) [s], or None where the samples are not even.
+    Zeros at the end of all times, as printed, are padding: 0.017000 has three digits.
+    The file may say a rate [Hz]; else the roundest number of hertz that agrees with the
+    times is taken. None where the samples are not even.
     """
     if len(times) < 2:
         return None

@@ -40,22 +40,14 @@ UP_AXES = tuple(_Z_UP_FROM)
 
 
 def check_up(up: str) -> str:
-    """The word for an up axis, if it is one.
-
-    Raises:
-        ParameterError: it is none.
-    """
+    """The word for an up axis, if it is one; else a ParameterError."""
     if up not in _Z_UP_FROM:
         raise ParameterError(f"no axis '{up}' can be up: one of {', '.join(UP_AXES)}")
     return up
 
 
 def check_units(units: str) -> str:
-    """The word for a unit of length in small letters, if it is known.
-
-    Raises:
-        ParameterError: it is not.
-    """
+    """The word for a unit of length in small letters; ParameterError for another."""
     word = units.strip().lower()
     if word not in METRES:
         raise ParameterError(
@@ -75,24 +67,18 @@ def full_units(word: str) -> str:
 
 def to_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
     """Vectors (..., 3) on axes with ``up`` upwards, on axes with z upwards."""
-    turned: np.ndarray = vectors @ _Z_UP_FROM[check_up(up)].T
-    return turned
+    return np.asarray(vectors @ _Z_UP_FROM[check_up(up)].T)
 
 
 def from_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
     """Vectors (..., 3) on axes with z upwards, on axes with ``up`` upwards."""
-    turned: np.ndarray = vectors @ _Z_UP_FROM[check_up(up)]
-    return turned
+    return np.asarray(vectors @ _Z_UP_FROM[check_up(up)])
 
 
 def tallest_axis(positions: np.ndarray) -> str:
-    """The axis along which the markers lie furthest apart: a standing person's up.
+    """The axis along which markers (n, m, 3) lie furthest apart: a standing person's.
 
-    Args:
-        positions: of the markers (n, m, 3), NaN where missing.
-
-    Returns:
-        ``x``, ``y`` or ``z``; ``z`` where the markers do not show it.
+    ``x``, ``y`` or ``z``; ``z`` where the markers do not show it.
     """
     present = ~np.isnan(positions)
     counts = present.sum(axis=0)

@@ -65,15 +65,9 @@ def read_events(
 ) -> tuple[TrialEvent, ...]:
     """Events in the order of time, on the clock of the trial.
 
-    Files count from the first frame of the recording, of which the trial may be a
-    part. Where that puts all events outside the trial, and counting from its own first
-    frame puts all inside, they count from there.
-
-    Args:
-        head: header and parameters.
-        first: number of the first frame.
-        count: of frames.
-        rate: of the frames [Hz].
+    Files count from the first frame of the recording, of which the trial may be a part.
+    Where that puts all events outside the trial, and counting from its own first frame
+    puts all inside, they count from there.
     """
     times, labels, contexts = _group(head)
     if not times:
@@ -96,14 +90,13 @@ def _group(head: C3dHead) -> tuple[list[float], list[str], list[str]]:
     """Times [s], labels and contexts of the group EVENT; times are in two parts."""
     used = head.count("EVENT:USED") or 0
     parts = head.all_numbers("EVENT:TIMES")
-    labels, contexts = head.texts("EVENT:LABELS"), head.texts("EVENT:CONTEXTS")
     number = min(used, len(parts) // 2)
     if number < used:
         head.note(f"{used} events, but {number} have a time", "EVENT:USED")
     pairs = parts[: 2 * number].reshape(-1, 2)
     times = (60.0 * pairs[:, 0] + pairs[:, 1]).tolist()
-    blanks = [""] * number
-    return times, (labels + blanks)[:number], (contexts + blanks)[:number]
+    words = (head.texts(f"EVENT:{key}", number) for key in ("LABELS", "CONTEXTS"))
+    return times, *words
 
 
 def _header(head: C3dHead) -> tuple[list[float], list[str], list[str]]:
@@ -126,17 +119,7 @@ _FAR_OFFSET = -(1 << 14)
 def read_analog(
     head: C3dHead, layout: C3dLayout, data: bytes, rate: float
 ) -> AnalogChannels | None:
-    """All channels, scaled: (number - OFFSET) x SCALE x GEN_SCALE.
-
-    Args:
-        head: header and parameters.
-        layout: where the numbers lie.
-        data: the file.
-        rate: of the frames [Hz].
-
-    Returns:
-        The channels, or None where there are none.
-    """
+    """All channels, scaled: (number - OFFSET) x SCALE x GEN_SCALE; None without any."""
     channels, each = layout.channels, layout.subframes
     if channels == 0 or each == 0:
         return None
@@ -164,15 +147,16 @@ def read_analog(
     if bad.any():
         values[bad] = np.nan
         head.note(f"{bad.sum()} analogue values are no numbers", "ANALOG")
-    labels = head.texts("ANALOG:LABELS")[:channels]
-    labels += [""] * (channels - len(labels))
-    units = head.texts("ANALOG:UNITS")[:channels]
-    _compare_rate(head, rate * each)
+    labels = head.texts("ANALOG:LABELS", channels)
+    said = head.number("ANALOG:RATE")
+    if said and abs(said - rate * each) > 1e-3 * rate * each:
+        text = f"{said:g} Hz, but the samples come at {rate * each:g} Hz"
+        head.note(text, "ANALOG:RATE")
     return AnalogChannels(
         numbered_names(
             labels, "channel", lambda text: head.note(text, "ANALOG:LABELS")
         ),
-        tuple(units + [""] * (channels - len(units))),
+        tuple(head.texts("ANALOG:UNITS", channels)),
         rate * each,
         values,
     )
@@ -189,12 +173,6 @@ def _filled(head: C3dHead, name: str, count: int, usual: float) -> np.ndarray:
     if len(numbers) < count:
         head.note(f"{len(numbers)} numbers for {count} channels", name)
     return np.concatenate([numbers, np.full(count - len(numbers), usual)])
-
-
-def _compare_rate(head: C3dHead, rate: float) -> None:
-    said = head.number("ANALOG:RATE")
-    if said and abs(said - rate) > 1e-3 * rate:
-        head.note(f"{said:g} Hz, but the samples come at {rate:g} Hz", "ANALOG:RATE")
 
 
 USUAL = "z"
@@ -224,14 +202,9 @@ def find_up(
     """The axis that points up, and a note where that is not what the file says.
 
     The axis is what the file says, in the direction that the content shows. Where the
-    file says nothing, the content shows the axis too: heads above feet, or the
-    corners of force plates.
-
-    Args:
-        said: by the file: x, -x, y, -y, z, -z, or empty.
-        names: of the markers.
-        positions: on the axes of the file (n, m, 3) [m], NaN where missing.
-        corners: of force plates, likewise (k, 4, 3) [m].
+    file says nothing (empty), the content shows the axis too: heads above feet, by the
+    positions (n, m, 3) [m] on the axes of the file, or the corners (k, 4, 3) [m] of
+    force plates.
     """
     body = _axis_of(_body(names, positions))
     floor = _axis_of(_floor(corners))
@@ -276,8 +249,7 @@ def _floor(corners: np.ndarray) -> np.ndarray | None:
     """The direction in which plates show their upper side (3,)."""
     if not len(corners):
         return None
-    normal: np.ndarray = -np.sum([plate_axes(p)[:, 2] for p in corners], axis=0)
-    return normal
+    return np.asarray(-np.sum([plate_axes(p)[:, 2] for p in corners], axis=0))
 
 
 def _axis_of(vector: np.ndarray | None) -> str:
@@ -318,10 +290,6 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     frame stored. A marker was not seen where its residual is negative or its
     coordinates are no numbers.
 
-    Args:
-        path: the file.
-        options: axis, units and rate, where the caller knows better.
-
     Raises:
         MarkerFileError: it is no sound C3D file.
     """
@@ -336,8 +304,7 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     rate = _rate(head) if options.rate is None else options.rate
     layout = find_layout(head, len(data))
     values, scale = _points(head, layout, data)
-    labels = head.texts("POINT:LABELS")[: layout.points]
-    labels += [""] * (layout.points - len(labels))
+    labels = head.texts("POINT:LABELS", layout.points)
     other = {label for kind in _NO_MARKERS for label in head.texts(f"POINT:{kind}")}
     kept = [k for k, label in enumerate(labels) if not label or label not in other]
     if not kept:
@@ -441,19 +408,12 @@ def _rate(head: C3dHead) -> float:
         head.note(f"{said}; the header has {head.rate:g} Hz", "POINT:RATE")
         return head.rate
     return check_rate(
-        head.rate if rate is None else rate,
-        lambda text: head.error(text, "POINT:RATE"),
+        head.rate if rate is None else rate, lambda text: head.error(text, "POINT:RATE")
     )
 
 
 def _units(head: C3dHead, values: np.ndarray, seen: np.ndarray) -> str:
-    """The unit of length; where the file has none, that of a laboratory.
-
-    Args:
-        head: header and parameters.
-        values: of the points (count, points, 4).
-        seen: which of them were seen (count, points).
-    """
+    """The unit of length; where the file has none, that of a laboratory."""
     said = full_units(head.text("POINT:UNITS"))
     if said:
         return said
@@ -530,5 +490,4 @@ def _residuals(
     """
     sound = seen & np.isfinite(words) & (words >= 0) & (words <= _MOST_RESIDUAL)
     low = np.where(sound, words, 0.0).astype(np.int64) & 0xFF
-    residuals: np.ndarray = np.where(seen, low * scale * unit, np.nan)
-    return residuals
+    return np.where(seen, low * scale * unit, np.nan)

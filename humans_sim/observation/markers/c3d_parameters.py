@@ -14,6 +14,7 @@ allow, one fills the file to its last block.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,8 +56,6 @@ class C3dHead:
     Attributes:
         points: in a frame.
         analog: analogue values in a frame.
-        first_frame: its number.
-        last_frame: its number.
         scale: of integers; negative where the data are reals.
         data_block: block in which the data begin, counted from 1.
         subframes: analogue samples in a frame.
@@ -66,11 +65,7 @@ class C3dHead:
     """
 
     def __init__(self, path: Path, data: bytes) -> None:
-        """Read header and parameters.
-
-        Raises:
-            MarkerFileError: they are not sound.
-        """
+        """Read header and parameters."""
         self.path = path
         self._data = data
         if len(data) < BLOCK:
@@ -201,11 +196,7 @@ class C3dHead:
         return Parameter(kind, shape, data[begin : begin + size])
 
     def numbers(self, name: str) -> np.ndarray | None:
-        """Numbers of a parameter, or None where there is none.
-
-        Raises:
-            MarkerFileError: it holds text.
-        """
+        """Numbers of a parameter, or None where there is none."""
         parameter = self.parameters.get(name)
         if parameter is None or not parameter.data:
             return None
@@ -239,19 +230,17 @@ class C3dHead:
             parts.append(part.astype(float))
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def texts(self, name: str) -> list[str]:
+    def texts(self, name: str, count: int | None = None) -> list[str]:
         """Texts of a parameter and of its continuations (``LABELS2``, ...).
 
-        Raises:
-            MarkerFileError: it holds numbers.
+        With a count, so many of them: empty ones follow where there are fewer.
         """
         texts: list[str] = []
-        number = 1
-        while True:
+        for number in itertools.count(1):
             full = name if number == 1 else f"{name}{number}"
             parameter = self.parameters.get(full)
             if parameter is None:
-                return texts
+                break
             if parameter.kind > 0:
                 raise self.error("must be text, not numbers", full)
             length = parameter.shape[0] if parameter.shape else 1
@@ -259,7 +248,7 @@ class C3dHead:
             texts += [
                 _text(data[k : k + length]) for k in range(0, len(data), length or 1)
             ]
-            number += 1
+        return texts if count is None else (texts + [""] * count)[:count]
 
     def text(self, name: str) -> str:
         """First text of a parameter; empty where there is none."""
@@ -316,11 +305,7 @@ class C3dLayout:
 
 
 def find_layout(head: C3dHead, length: int) -> C3dLayout:
-    """The layout that header, parameters and the size of the file agree on.
-
-    Args:
-        head: what stands before the data.
-        length: of the file [bytes].
+    """The layout that header, parameters and the size of the file [bytes] agree on.
 
     Raises:
         MarkerFileError: no reading fits into the file.
@@ -444,10 +429,6 @@ def _frames(head: C3dHead, most: int) -> list[tuple[int, int]]:
     The header counts with 16 bits; longer trials have TRIAL:ACTUAL_START_FIELD and
     TRIAL:ACTUAL_END_FIELD, two words each, POINT:LONG_FRAMES, or POINT:FRAMES as a
     real. Where there is none of these, the size of the file has the count.
-
-    Args:
-        head: what stands before the data.
-        most: frames that the file has room for.
     """
     first, last = head.first_frame, head.last_frame
     starts = head.numbers("TRIAL:ACTUAL_START_FIELD")

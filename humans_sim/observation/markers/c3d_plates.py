@@ -37,11 +37,8 @@ def empty_wrench(wrench: np.ndarray, zero: slice) -> np.ndarray:
 
     Files say when plates are empty, mostly in the first frames, and say so too where a
     person stands there. The plate was empty if the force then leaves its value to one
-    side only, by the load of a step, and if that value was small or pulled.
-
-    Args:
-        wrench: in the laboratory's frame, z up (n, 6) [N, N m].
-        zero: samples in which the plate is said to be empty.
+    side only, by the load of a step, and if that value was small or pulled. Wrenches
+    (n, 6) [N, N m] are in the laboratory's frame, z up.
     """
     none = np.zeros(6)
     part = wrench[zero]
@@ -60,12 +57,9 @@ def empty_wrench(wrench: np.ndarray, zero: slice) -> np.ndarray:
 
 
 def upward_wrench(wrench: np.ndarray) -> np.ndarray:
-    """The wrench on the body: its largest vertical force points up (n, 6).
+    """The wrench on the body (n, 6): its largest vertical force points up.
 
     Some programs write the force on the body, some that on the plate.
-
-    Args:
-        wrench: in the laboratory's frame, z up (n, 6) [N, N m].
     """
     vertical = wrench[np.isfinite(wrench[:, 2]), 2]
     if not len(vertical) or -vertical.min() <= max(vertical.max(), _QUIET):
@@ -93,12 +87,7 @@ _MOST_INSIDE = 0.5
 
 
 def plate_corners(head: C3dHead, unit: float) -> np.ndarray:
-    """Corners of the plates that have sound ones, on the axes of the file (k, 4, 3).
-
-    Args:
-        head: header and parameters.
-        unit: of lengths in the file [m].
-    """
+    """Corners of the plates that have sound ones, on the axes of the file (k, 4, 3)."""
     numbers = head.all_numbers("FORCE_PLATFORM:CORNERS") * unit
     used = min(head.count("FORCE_PLATFORM:USED") or 0, len(numbers) // 12)
     corners = numbers[: 12 * used].reshape(used, 4, 3)
@@ -162,11 +151,7 @@ def _plate(
     taken: set[int],
     zero: slice,
 ) -> ForcePlate:
-    """One plate.
-
-    Raises:
-        ParameterError: something of it is missing.
-    """
+    """One plate; ParameterError where something of it is missing."""
     if kind not in _CHANNELS:
         raise ParameterError(f"its type {kind:g} is not one of 1, 2, 3, 4")
     kind = int(kind)
@@ -267,14 +252,8 @@ def _wrench(
 ) -> np.ndarray:
     """Wrench about the centre of the surface, on the plate's axes (n, 6) [N, N m].
 
-    Args:
-        head: header and parameters.
-        values: of the plate's channels (n, 6 or 8).
-        words: units of these channels.
-        index: of the plate.
-        kind: its type.
-        lever: from the sensors to the centre of the surface (3,) [m].
-        unit: of lengths in the file [m].
+    Of the plate's channels (n, 6 or 8) and their units; the lever (3,) [m] leads from
+    the sensors to the centre of the surface.
     """
     if kind == 3:
         scale = np.array([_scale(word, _NEWTONS, 1.0) for word in words])

@@ -34,11 +34,7 @@ _LIBRARY = "libezc3d.so"
 
 
 def ezc3d_module() -> ModuleType:
-    """The module ezc3d.
-
-    Raises:
-        MissingDependencyError: it is not installed, or does not load.
-    """
+    """The module ezc3d; MissingDependencyError where it does not load."""
     spec = find_spec("ezc3d")
     if spec is None:
         raise MissingDependencyError(
@@ -80,9 +76,6 @@ def write_c3d(
         path: the file; written whole or not at all.
         up: axis that shall point up in the file; it is noted there.
         units: of the file.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: the trial has one sample, too many markers or events for a C3D
@@ -174,12 +167,8 @@ def _residual_scale(trial: MarkerTrial, unit: float) -> float:
 def _put_residuals(content: bytearray, trial: MarkerTrial, unit: float) -> None:
     """Put residuals where the C3D user guide has them, in a point's low byte.
 
-    ezc3d writes them to the high byte, which is the cameras'.
-
-    Args:
-        content: of a file of Intel reals.
-        trial: whose residuals to write.
-        unit: they count in [m].
+    ezc3d writes them to the high byte, which is the cameras'. The file has Intel reals;
+    residuals count in a unit [m].
     """
     if trial.camera_residuals is None:
         return
@@ -214,11 +203,7 @@ def _check_names(names: tuple[str, ...], word: str) -> None:
 
 
 def _channels(trial: MarkerTrial, unit: float) -> AnalogChannels | None:
-    """The trial's channels and its plates', as many samples in each frame.
-
-    Raises:
-        ParameterError: they do not cover the trial, or have no even rate.
-    """
+    """The trial's channels and its plates', as many samples in each frame."""
     if trial.analog is None and not trial.plates:
         return None
     even = trial.times[0] + np.arange(len(trial)) / trial.rate

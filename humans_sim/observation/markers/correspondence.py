@@ -35,11 +35,7 @@ class Correspondence:
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the numbers, and that no label stands for two markers.
-
-        Raises:
-            ModelFileError: a number is out of range, or a label stands twice.
-        """
+        """Check the numbers, and that no label stands for two markers."""
         seen: dict[str | int, str] = {}
         for name, label in self.labels.items():
             if label is None:
@@ -77,16 +73,12 @@ class Identified:
 
 
 def load_correspondence(path: Path | str, names: Sequence[str]) -> Correspondence:
-    """Read a correspondence file.
+    """Read a correspondence file for the markers of a set, in its order.
 
     A ``.yaml`` file maps names of the set to names or numbers in the marker files
     (``-1`` or nothing: not put on), or is a list of numbers. Any other file is such a
     list as text: entry i is the number of the marker at place i of the set, ``-1``
     where there is none.
-
-    Args:
-        path: the file.
-        names: markers of the set, in its order.
 
     Raises:
         ModelFileError: the file cannot be read or says something impossible.
@@ -117,12 +109,6 @@ def identify(
     What the correspondence says comes first, then equal names, then names that differ
     in case, dots, underscores, dashes, spaces or a prefix ``Subject:``, then the same
     for the aliases.
-
-    Args:
-        trial: as read.
-        correspondence: of the laboratory, or None.
-        names: markers of the set, in its order.
-        aliases: other names of markers of the set.
 
     Raises:
         ModelFileError: the correspondence has a number that the trial does not.

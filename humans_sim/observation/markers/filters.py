@@ -45,22 +45,15 @@ def smooth_markers(
 ) -> MarkerTrial:
     """Low-pass a trial without any delay: Butterworth, forward and backward.
 
-    The two passes together have the gain of one Butterworth filter at the cut-off,
-    -3 dB: each pass has a higher cut-off. Stretches between gaps and jumps are filtered
-    each on its own, so that a marker that was exchanged for another is not drawn
-    between both; a single sample stays as it is.
-
-    Args:
-        trial: the markers.
-        cutoff: cut-off frequency [Hz].
-        order: of one pass.
-        jump: distance, and
-        jump_acceleration: acceleration of a marker that make a jump
-            (:func:`jumps`) [m, m/s^2].
+    The two passes together have the gain of one Butterworth filter at the cut-off [Hz],
+    -3 dB: each pass has a higher cut-off. Stretches between gaps and jumps
+    (:func:`jumps`, by a distance [m] and an acceleration [m/s^2]) are filtered each on
+    its own, so that a marker that was exchanged for another is not drawn between both;
+    a single sample stays as it is.
 
     Raises:
-        ParameterError: the cut-off is not between zero and half the sampling rate,
-            or the order is not one of 1 to 8.
+        ParameterError: the cut-off is not between zero and half the sampling rate, or
+            the order is not one of 1 to 8.
     """
     if len(trial) < 2:
         return trial
@@ -82,16 +75,12 @@ def smooth_markers(
 
 
 def jumps(positions: np.ndarray, bound: float) -> np.ndarray:
-    """Samples after which a marker jumps (n,).
+    """Samples after which a marker (n, 3) [m] jumps (n,).
 
     A step that is unlike both its neighbours, which are like each other: the two
-    changes of the step, at its ends, are large and opposite, and those beside them are
-    small. The same with one sample that is elsewhere alone, which is parted from both
-    its neighbours.
-
-    Args:
-        positions: of one marker (n, 3) [m]; NaN where not seen.
-        bound: largest usual change of a step [m].
+    changes of the step, at its ends, are larger than the bound [m] and opposite, and
+    those beside them are small. The same with one sample that is elsewhere alone, which
+    is parted from both its neighbours.
     """
     n = len(positions)
     jumping = np.zeros(n, dtype=bool)
@@ -121,11 +110,7 @@ def jumps(positions: np.ndarray, bound: float) -> np.ndarray:
 def zero_phase(
     values: np.ndarray, rate: float, cutoff: float = CUTOFF, order: int = ORDER
 ) -> np.ndarray:
-    """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off.
-
-    Raises:
-        ParameterError: as :func:`smooth_markers`.
-    """
+    """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off."""
     one_pass = _one_pass(_checked(rate, cutoff, order), rate, order)
     sections = butter(order, one_pass, fs=rate, output="sos")
     # The ends are mirrored through themselves, as often as it takes for the filter to
@@ -134,8 +119,7 @@ def zero_phase(
     what = f"a filter of {cutoff:g} Hz at {rate:g} Hz"
     NUMBERS.check(what, 2 * pad + len(values), values.shape[1])
     longer = np.pad(values, ((pad, pad), (0, 0)), mode="reflect", reflect_type="odd")
-    smooth: np.ndarray = sosfiltfilt(sections, longer, axis=0, padlen=0)[pad:-pad]
-    return smooth
+    return np.asarray(sosfiltfilt(sections, longer, axis=0, padlen=0)[pad:-pad])
 
 
 class CausalFilter:
@@ -146,24 +130,9 @@ class CausalFilter:
     """
 
     def __init__(
-        self,
-        rate: float,
-        cutoff: float = CUTOFF,
-        order: int = ORDER,
-        columns: int = 1,
+        self, rate: float, cutoff: float = CUTOFF, order: int = ORDER, columns: int = 1
     ) -> None:
-        """Design the filter.
-
-        Args:
-            rate: samples a second [Hz].
-            cutoff: cut-off frequency, -3 dB [Hz].
-            order: of the filter.
-            columns: number of markers.
-
-        Raises:
-            ParameterError: the cut-off is not between zero and half the sampling
-                rate, or the order is not one of 1 to 8.
-        """
+        """Design the filter of so many markers, as :func:`smooth_markers`."""
         cutoff = _checked(rate, cutoff, order)
         self._sections = butter(order, cutoff, fs=rate, output="sos")
         self._steady = sosfilt_zi(self._sections)
@@ -175,17 +144,7 @@ class CausalFilter:
         self._running[:] = False
 
     def push(self, positions: np.ndarray) -> np.ndarray:
-        """Filter one sample.
-
-        Args:
-            positions: of the markers (m, 3), NaN for one that is not seen.
-
-        Returns:
-            Filtered positions (m, 3), NaN where there was nothing.
-
-        Raises:
-            ParameterError: the sample has another number of markers.
-        """
+        """Filter one sample (m, 3), NaN for markers that are not seen."""
         sample = np.asarray(positions, dtype=float)
         state = self._state
         if sample.shape != state.shape[2:]:
@@ -246,12 +205,8 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
 
     Nothing is extrapolated before the first and after the last sample of a marker. A
     spline runs through all samples between two gaps that stay open; where these are
-    three or two, it is a parabola or a line.
-
-    Args:
-        trial: the markers.
-        max_gap: longest gap to fill, from its first missing sample to the next seen
-            one [s]; None fills any.
+    three or two, it is a parabola or a line. The longest gap to fill [s] is from its
+    first missing sample to the next seen one; None fills any.
 
     Raises:
         ParameterError: the longest gap is not a positive number.

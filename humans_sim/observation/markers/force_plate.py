@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A force plate in the floor of a laboratory.
-
-Also ground forces over time: force, point of application, torque.
-"""
+"""A force plate in the floor of a laboratory, and ground forces over time."""
 
 from __future__ import annotations
 
@@ -38,30 +35,18 @@ class GroundReaction:
     torque: np.ndarray
 
     def __post_init__(self) -> None:
-        """Check sizes.
-
-        Raises:
-            ParameterError: the parts do not fit together.
-        """
+        """Check sizes."""
         check_series(self.times, self.force, self.point, self.torque)
 
     def wrench(self, about: np.ndarray) -> np.ndarray:
-        """Force, and its moment about a point (n, 6) [N, N m]; zero without load.
-
-        Args:
-            about: the point (3,) or points (n, 3) [m].
-        """
+        """Force, and moment about points (3,), (n, 3) [m]; zero without load (n, 6)."""
         moment = np.cross(self.point - about, self.force) + self.torque
         wrench = np.concatenate([self.force, moment], axis=1)
         return np.where(np.isnan(self.point).any(axis=1)[:, None], 0.0, wrench)
 
 
 def check_series(times: np.ndarray, *vectors: np.ndarray) -> None:
-    """Check that vectors belong to growing times.
-
-    Raises:
-        ParameterError: they do not.
-    """
+    """Check that vectors belong to growing times; else a ParameterError."""
     if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise ParameterError("the times of forces are not finite and growing")
     for vector in vectors:
@@ -101,11 +86,7 @@ class ForcePlate:
     moment: np.ndarray
 
     def __post_init__(self) -> None:
-        """Check sizes.
-
-        Raises:
-            ParameterError: the parts do not fit together, or the corners span nothing.
-        """
+        """Check sizes, and that the corners span a surface."""
         check_series(self.times, self.force, self.moment)
         if self.corners.shape != (4, 3) or self.origin.shape != (3,):
             raise ParameterError("a plate has four corners and one origin")
@@ -122,8 +103,7 @@ class ForcePlate:
     @property
     def centre(self) -> np.ndarray:
         """Of the surface (3,) [m]."""
-        mean: np.ndarray = self.corners.mean(axis=0)
-        return mean
+        return np.asarray(self.corners.mean(axis=0))
 
     @property
     def normal(self) -> np.ndarray:
@@ -139,8 +119,7 @@ class ForcePlate:
     @property
     def loaded(self) -> np.ndarray:
         """Samples with more load than ``LEAST_LOAD`` (n,)."""
-        loaded: np.ndarray = np.nan_to_num(self.force @ self.normal) > LEAST_LOAD
-        return loaded
+        return np.asarray(np.nan_to_num(self.force @ self.normal) > LEAST_LOAD)
 
     @property
     def centre_of_pressure(self) -> np.ndarray:
@@ -164,8 +143,7 @@ class ForcePlate:
         """
         lever = self.centre_of_pressure - self.centre
         left = self.moment - np.cross(lever, self.force)
-        moments: np.ndarray = left @ self.normal
-        return moments
+        return np.asarray(left @ self.normal)
 
     @property
     def reaction(self) -> GroundReaction:
@@ -181,17 +159,11 @@ class ForcePlate:
         )
 
     def contains(self, points: np.ndarray, margin: float = 0.0) -> np.ndarray:
-        """Whether points lie within the corners, seen from above (n,).
-
-        Args:
-            points: (n, 3) [m].
-            margin: by which the plate is taken larger [m].
-        """
+        """Whether points (n, 3) lie on the plate and a margin [m], from above (n,)."""
         axes = plate_axes(self.corners)[:, :2]
         inner = (points - self.centre) @ axes
         reach = np.abs((self.corners - self.centre) @ axes).max(axis=0) + margin
-        within: np.ndarray = (np.abs(inner) <= reach).all(axis=1)
-        return within
+        return np.asarray((np.abs(inner) <= reach).all(axis=1))
 
     def at(self, times: np.ndarray) -> ForcePlate:
         """The plate at other times, interpolated (m,) [s]; held beyond its ends."""
@@ -219,11 +191,8 @@ class ForcePlate:
 def plate_axes(corners: np.ndarray) -> np.ndarray:
     """A plate's own axes as columns (3, 3): x and y along its sides, z down.
 
-    Args:
-        corners: (4, 3), in the order of ``ForcePlate.corners``.
-
     Raises:
-        ParameterError: the corners span no surface.
+        ParameterError: the corners (4, 3) span no surface.
     """
     x = corners[0] + corners[3] - corners[1] - corners[2]
     y = corners[0] + corners[1] - corners[2] - corners[3]

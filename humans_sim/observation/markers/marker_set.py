@@ -37,12 +37,7 @@ _FLESH = 0.05
 
 
 def usual_weight(segment: str, spread: float) -> float:
-    """Weight of a marker for which its set gives none.
-
-    Args:
-        segment: that carries it.
-        spread: how far it may be from its place in the set [m].
-    """
+    """Weight of a marker for which its set gives none, by segment and spread [m]."""
     if segment.endswith("foot"):
         return _FOOT
     if segment.endswith("thigh") and spread >= _FLESH:
@@ -104,6 +99,18 @@ class MarkerSet:
     def names(self) -> tuple[str, ...]:
         """Labels of all markers."""
         return tuple(marker.name for marker in self.markers)
+
+    @property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """Other labels of all markers, by name."""
+        return {marker.name: marker.aliases for marker in self.markers}
+
+    @property
+    def moving(self) -> MarkerSet:
+        """The set without markers of static trials."""
+        return replace(
+            self, markers=tuple(m for m in self.markers if not m.calibration)
+        )
 
     def __getitem__(self, name: str) -> SetMarker:
         """A marker by its label."""

@@ -60,27 +60,16 @@ def standing_frame(
     tilt: bool = False,
     ankle_height: float | None = None,
 ) -> pin.SE3:
-    """The frame change that puts a standing person over the origin, facing x.
+    """The frame change from the laboratory's frame to the model's, of who stands there.
 
-    The middle of the ankles comes above the origin, and the pelvis faces x. The
-    vertical stays that of the laboratory, or becomes the line from the middle of the
-    ankles to the middle of the hips.
-
-    Args:
-        trial: z up; the person stands in its first samples.
-        ankles: right and left marker on the ankles.
-        hips: right and left marker on the hips.
-        samples: number of the first samples to use.
-        tilt: whether the vertical comes from the markers.
-        ankle_height: height the middle of the ankles gets [m]; None: the height
-            they have.
-
-    Returns:
-        Transform from the laboratory's frame to the model's.
+    In the first samples the middle of the ankles comes above the origin, and the pelvis
+    faces x. The vertical stays that of the laboratory, or with ``tilt`` becomes the
+    line from the middle of the ankles to the middle of the hips (right and left
+    markers). The ankles get a height [m]; None: the one they have.
 
     Raises:
-        ParameterError: a marker is not there, not seen or moves, or right and left
-            are in one place.
+        ParameterError: a marker is not there, not seen or moves, or right and left are
+            in one place.
     """
     if samples < 1:
         raise ParameterError(f"a person cannot stand for {samples} samples")
@@ -161,16 +150,14 @@ def _place(trial: MarkerTrial, name: str, samples: int) -> np.ndarray:
             f"the marker '{name}' moves by {spread:.3f} m in the first {samples} "
             f"samples: nobody stands there; take fewer, or give the frame change"
         )
-    mean: np.ndarray = positions.mean(axis=0)
-    return mean
+    return np.asarray(positions.mean(axis=0))
 
 
 def _direction(vector: np.ndarray, between: str) -> np.ndarray:
     length = float(np.linalg.norm(vector))
     if length < _SMALLEST:
         raise ParameterError(f"the markers {between} are in one place: no direction")
-    unit: np.ndarray = vector / length
-    return unit
+    return np.asarray(vector / length)
 
 
 FRAMES = ("recorded", "standing")
@@ -234,11 +221,7 @@ class PipelineSettings:
     smoother: SmootherSettings = field(default_factory=SmootherSettings)
 
     def __post_init__(self) -> None:
-        """Check what does not depend on a trial.
-
-        Raises:
-            ParameterError: a choice is not one of those there are.
-        """
+        """Check what does not depend on a trial."""
         if isinstance(self.frame, str) and self.frame not in FRAMES:
             raise ParameterError(
                 f"'{self.frame}' is not one of the frames {', '.join(FRAMES)}"
@@ -257,14 +240,10 @@ class PipelineSettings:
     def of_files(
         cls, settings: Path | str | None, correspondence: Path | None
     ) -> PipelineSettings:
-        """Settings of a file, and a file of correspondences that goes before its own.
-
-        Args:
-            settings: a YAML file; None for the defaults.
-            correspondence: None for that of the settings.
+        """Settings of a YAML file, and a correspondence that goes before its own.
 
         Raises:
-            HumansError: a file of settings is wrong.
+            HumansError: the file of settings is wrong.
         """
         chosen = cls() if settings is None else cls.load(settings)
         if correspondence is None:
@@ -275,9 +254,7 @@ class PipelineSettings:
     def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:
         """Settings of a YAML mapping; what it does not say keeps its default.
 
-        Args:
-            value: the mapping.
-            folder: where a correspondence file with a relative path lies.
+        A correspondence file with a relative path lies in the folder.
 
         Raises:
             ModelFileError: a key is unknown or its value impossible.
@@ -332,11 +309,8 @@ def prepare(
 ) -> Prepared:
     """Identify markers, fill gaps, change the frame, filter.
 
-    Args:
-        trial: as read, z up.
-        settings: choices for the steps; the defaults otherwise.
-        names: markers of the set in its order; None takes all, by their own names.
-        aliases: other names of markers of the set.
+    Names are those of the markers of the set in its order, with aliases; None takes
+    all, by their own names.
 
     Raises:
         ModelFileError: the correspondence file is wrong.

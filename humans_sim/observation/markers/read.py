@@ -45,6 +45,7 @@ _LONGEST = 300
 _FRAME = re.compile(r"(frame|sample|sampling|item|index)s?\b.*|n|no\.?|nr\.?|#|", re.I)
 _TIME = re.compile(r"(time|t)(\W.*)?", re.I)
 _PREAMBLE = re.compile(r"\s*\"?([A-Za-z][\w ]*?)\s*:\s*\"?[\s,;]*(.*?)[\s,;\"]*")
+_DECIMAL_COMMA = re.compile(r"^([+-]?\d*),(\d*(?:[eE][+-]?\d+)?)$")
 _COORDINATES = (
     re.compile(r"(?P<name>.*?)[\s_.:\-\[(]*(?P<axis>[xyz])[\])]?", re.I),
     re.compile(r"(?P<axis>[xyz])[\s_.:\-]*(?P<name>.*)", re.I),
@@ -57,10 +58,6 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
     LEDs without names are called ``led1``, ``led2``, ... By default lengths are in mm,
     samples come at 100 Hz, and up is the axis along which the markers' mean positions
     lie furthest apart.
-
-    Args:
-        path: the file.
-        options: axis, units and rate, where the caller knows better.
 
     Raises:
         MarkerFileError: it is no sound table.
@@ -115,12 +112,8 @@ def _fields(line: str, separator: str) -> list[str]:
     """Fields of a line without quotes; decimal commas become points."""
     fields = [field.strip().strip('"').strip() for field in line.split(separator)]
     if separator != ",":
-        fields = [_with_point(field) for field in fields]
+        fields = [_DECIMAL_COMMA.sub(r"\1.\2", field) for field in fields]
     return fields
-
-
-def _with_point(field: str) -> str:
-    return re.sub(r"^([+-]?\d*),(\d*(?:[eE][+-]?\d+)?)$", r"\1.\2", field)
 
 
 def _is_number(field: str) -> bool:

@@ -67,10 +67,6 @@ def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
     period, rounded to the digits printed, the multiples themselves are taken, so that
     0.008, 0.017, 0.025 at 120 Hz are evenly spaced again.
 
-    Args:
-        path: the file.
-        options: axis, units and rate, where the caller knows better.
-
     Raises:
         MarkerFileError: it is no sound TRC file.
     """
@@ -91,9 +87,7 @@ def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
     table, time_texts = _samples(path, lines, 2 + 3 * markers)
     if len(table) != frames_said:
         raise MarkerFileError(
-            f"the header says {frames_said} frames, but {len(table)} follow",
-            path,
-            3,
+            f"the header says {frames_said} frames, but {len(table)} follow", path, 3
         )
     values = table.numbers()
     frames = table.frames(values[:, 0])
@@ -233,9 +227,6 @@ def write_trc(
         path: the file; written whole or not at all.
         up: axis that shall point up in the file.
         units: of the file.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: a name cannot stand in the file, or an option is unknown.

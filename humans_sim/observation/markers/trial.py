@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trials: optical markers over time, of every reader and for every step.
 
-Events, analogue channels and force plates of the recording keep their own times, on
-the same clock, when samples are chosen.
-
-Also: events that somebody marked (foot strikes, foot offs), the file's own word on its
-laboratory, analogue channels (force plates, electromyography, buttons), and errors of
-marker files.
+Events, analogue channels and force plates of the recording keep their own times, on the
+same clock, when samples are chosen.
 """
 
 from __future__ import annotations
@@ -75,11 +71,7 @@ class AnalogChannels:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check sizes.
-
-        Raises:
-            ParameterError: the parts do not fit together.
-        """
+        """Check sizes."""
         if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
             raise ParameterError(
                 f"values of {len(self.names)} channels have shape {self.values.shape}"
@@ -101,21 +93,15 @@ class AnalogChannels:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The samples of one channel (n,)."""
-        column: np.ndarray = self.select([name]).values[:, 0]
-        return column
+        return np.asarray(self.select([name]).values[:, 0])
 
     @property
     def times(self) -> np.ndarray:
         """Of the samples (n,) [s]."""
-        times: np.ndarray = self.start + np.arange(len(self)) / self.rate
-        return times
+        return np.asarray(self.start + np.arange(len(self)) / self.rate)
 
     def select(self, names: Sequence[str]) -> AnalogChannels:
-        """These channels only, in this order.
-
-        Raises:
-            ParameterError: a channel is not there.
-        """
+        """These channels only, in this order; ParameterError where one is not there."""
         for name in names:
             if name not in self.names:
                 raise ParameterError(
@@ -165,11 +151,7 @@ class MarkerTrial:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check sizes and order.
-
-        Raises:
-            ParameterError: the parts do not fit together.
-        """
+        """Check sizes and order."""
         n, m = len(self.times), len(self.names)
         if not self.filled.size:
             object.__setattr__(self, "filled", np.zeros((n, m), dtype=bool))
@@ -218,11 +200,7 @@ class MarkerTrial:
         return by_rows(lambda p: np.isnan(p).any(axis=2), self.positions)
 
     def select(self, names: Sequence[str]) -> MarkerTrial:
-        """These markers only, in this order.
-
-        Raises:
-            ParameterError: a marker is not there.
-        """
+        """These markers only, in this order; ParameterError where one is not there."""
         place = {name: column for column, name in enumerate(self.names)}
         for name in names:
             if name not in place:

@@ -102,7 +102,6 @@ class Bundle:
     """The search.
 
     Attributes:
-        q: postures of the frames (n, nq).
         sizes: stature and lengths (1 + k,) [m].
         offsets: of the markers in body frames (1 + k, m, 3) [m]: first from their
             nominal places, then from there in each of k motions, by their skin.
@@ -176,8 +175,7 @@ class Bundle:
 
     def places(self) -> np.ndarray:
         """Markers in their bodies' frames (m, 3) [m]."""
-        places: np.ndarray = self.shape.locals(self.sizes) + self.offsets[0]
-        return places
+        return np.asarray(self.shape.locals(self.sizes) + self.offsets[0])
 
     def _slid(self, row: int, offsets: np.ndarray) -> np.ndarray:
         """Offsets of the markers in a frame (m, 3) [m]."""
@@ -326,13 +324,9 @@ class Bundle:
 def _frame_system(q, y, weight, marked, local_rate, origin_rate):
     """Normal equations of one frame: posture, posture x sizes and places, these.
 
-    Args:
-        q: the posture.
-        y: measured markers (m, 3) [m].
-        weight: of them; 0 for those not seen (m,).
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-        local_rate: change of the markers' places with the sizes (m, 3, k).
-        origin_rate: change of the joint origins with the sizes (n, 3, k).
+    Markers are measured at ``y`` (m, 3) [m]; their weights (m,) are 0 where not seen.
+    The rates are changes of the markers' places (m, 3, k) and of the joint origins (n,
+    3, k) with the sizes.
     """
     body, parent = marked.body, marked.tree.parent
     bodies, count, sizes = parent.size, body.size, local_rate.shape[2]

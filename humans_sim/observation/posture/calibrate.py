@@ -64,7 +64,6 @@ class SizeFound:
         value: found [m].
         usual: at this stature [m].
         spread: one standard deviation [m].
-        seen: whether markers determine it.
         bounded: whether it lies on a bound.
     """
 
@@ -81,8 +80,6 @@ class MarkerFound:
     """A marker's place on its segment.
 
     Attributes:
-        name: its label.
-        segment: that carries it.
         moved: from where the set has it [m].
         spread: one standard deviation of its place, worst axis [m].
         rms: distance that is left [m].
@@ -102,9 +99,6 @@ class Calibration:
     """A person measured from markers.
 
     Attributes:
-        subject: the person.
-        sizes: stature and lengths.
-        markers: places of the markers.
         rms: root mean square distance over the frames used [m].
         frames: used.
         mass_given: whether the mass was said, not guessed from the stature.
@@ -293,17 +287,15 @@ def _column_means(values: np.ndarray) -> np.ndarray:
     """Means over what is not NaN; every marker here was seen at least once."""
     present = np.isfinite(values)
     total = np.where(present, values, 0.0).sum(axis=0)
-    mean: np.ndarray = total / np.maximum(present.sum(axis=0), 1)
-    return mean
+    return np.asarray(total / np.maximum(present.sum(axis=0), 1))
 
 
 def _weak_spread(model: Model, known: MarkerSet) -> np.ndarray:
     """Spreads of joints that the markers of motions hardly see, else infinite."""
-    markers = [marker for marker in known.markers if not marker.calibration]
-    marked = MarkedTree(Tree.of(model), *marker_bodies(model, markers))
+    bodies = marker_bodies(model, known.moving.markers)
+    marked = MarkedTree(Tree.of(model), *bodies)
     weak = weakly_seen_joints(marked, model.joint_names)
-    spread: np.ndarray = np.where(weak, usual_spread(marked.tree), np.inf)
-    return spread
+    return np.where(weak, usual_spread(marked.tree), np.inf)
 
 
 def _standing(model: Model, bundle: Bundle) -> dict[str, float]:

@@ -38,7 +38,6 @@ class BodyShape:
         sizes: those of the model it was made from: stature, lengths (1 + k,) [m].
         usual: lengths that are usual at that stature (k,) [m].
         usual_rate: their change with the stature (k,).
-        tree: of that model.
         bodies: that carry the markers (m,).
         local: nominal places of the markers in their bodies' frames (m, 3) [m].
         origin_rate: change of joint origins with the sizes (n, 3, 1 + k).
@@ -57,23 +56,18 @@ class BodyShape:
 
     def origins(self, sizes: np.ndarray) -> np.ndarray:
         """Joint origins of a person of other sizes (n, 3) [m]."""
-        moved: np.ndarray = self.tree.origin + self.origin_rate @ (sizes - self.sizes)
-        return moved
+        return np.asarray(self.tree.origin + self.origin_rate @ (sizes - self.sizes))
 
     def locals(self, sizes: np.ndarray) -> np.ndarray:
         """Nominal places of the markers on a person of other sizes (m, 3) [m]."""
-        moved: np.ndarray = self.local + self.local_rate @ (sizes - self.sizes)
-        return moved
+        return np.asarray(self.local + self.local_rate @ (sizes - self.sizes))
 
 
 def body_shape(model: Model, marker_set: MarkerSet, source: str | None) -> BodyShape:
-    """The shape of a model with a marker set.
+    """The shape of a model with a stature, with the markers of a set in their order.
 
-    Args:
-        model: with a stature.
-        marker_set: markers in the order wanted.
-        source: name or path of the set, to evaluate it at other sizes; None: places on
-            segments are the same at all sizes.
+    With the name or path of the set (``source``) their places are evaluated at other
+    sizes; without one they are the same on their segments at all sizes.
 
     Raises:
         ParameterError: the model has no stature or lengths.
@@ -208,14 +202,12 @@ def joint_spreads(
         still: frames in which nobody moves (frames,).
         supporting: joints of the legs (joints,).
         weak: spreads of joints that markers hardly see, else infinite (joints,) [rad];
-            else such a joint would take up what skin does, and places of markers with
-            it.
+            such a joint would take up what skin does, and places of markers with it.
         settings: of the calibration.
     """
     loose = np.minimum(settings.joint_spread, weak)
     standing = np.where(supporting, np.minimum(settings.standing_spread, loose), loose)
-    spreads: np.ndarray = np.where(still[:, None], standing, loose)
-    return spreads
+    return np.where(still[:, None], standing, loose)
 
 
 def size_prior(

@@ -24,17 +24,11 @@ INTERPOLATED = int(MarkerStatus.INTERPOLATED)
 
 
 class GateRules(NamedTuple):
-    """When a marker is where it cannot be.
+    """When a marker is where it cannot be: :class:`GateSettings`, same words and units.
 
     Attributes:
         reach: radius around the expected place of a marker used just before [m];
             infinite: every marker is believed.
-        acceleration: largest usual one of a marker [m/s^2].
-        drift: growth of the radius while a marker is away [m/s].
-        growth: most that this makes of the reach.
-        patience: after this time a marker is believed wherever it is [s].
-        exchanged: share of their distances below which two markers that would lie at
-            each other's place are exchanged.
     """
 
     reach: float
@@ -46,12 +40,9 @@ class GateRules(NamedTuple):
 
 
 class MotionRules(NamedTuple):
-    """How a posture is expected to move on.
+    """How a posture is expected to move on, of :class:`TrackSettings`.
 
     Attributes:
-        persistence: time over which a speed lasts [s].
-        fastest: a coordinate that changed faster is not expected to go on so
-            [m/s, rad/s].
         lower, upper: joint limits [rad].
     """
 
@@ -101,14 +92,7 @@ def change_between(a, b):
 
 @kernel
 def predict(q, speed, step, rules):
-    """The posture a time ``step`` after q if its speed (nv,) fades.
-
-    Args:
-        q: posture (nq,).
-        speed: of its coordinates (nv,) [m/s, rad/s].
-        step: time from q to the posture [s].
-        rules: :class:`MotionRules`.
-    """
+    """The posture a time ``step`` [s] after q if its speed (nv,) [m/s, rad/s] fades."""
     ahead, going = np.empty(q.size), np.zeros(speed.size)
     share = step * np.exp(-step / rules.persistence)
     for i in range(speed.size):
@@ -128,12 +112,8 @@ def gate(x, frame, age, step, rules):
     which is itself not there. Others are let in again when they have been away for a
     while.
 
-    Args:
-        x: where the markers are expected (k, 3) [m].
-        frame: :class:`FrameMarkers`; ``shut`` is filled in.
-        age: time for which each was not used before this step (k,) [s].
-        step: time since the frame before [s].
-        rules: :class:`GateRules`.
+    Markers are expected at ``x`` (k, 3) [m] and were not used for the time ``age`` (k,)
+    [s] before this step [s]; ``shut`` of the :class:`FrameMarkers` is filled in.
     """
     y, weight, shut = frame
     shut[:] = False
@@ -174,15 +154,10 @@ def _apart(a, b):
 
 @kernel
 def explain(x, frame, scale, least, columns, count):
-    """Model markers, differences and status of all columns.
+    """Model markers, differences and status of all ``count`` columns.
 
-    Args:
-        x: where the model has the markers of the set (k, 3) [m].
-        frame: :class:`FrameMarkers`.
-        scale: of the loss [m].
-        least: robust weight below which a marker is rejected.
-        columns: of the set's markers (k,).
-        count: of all columns.
+    The model has the set's markers, which are those columns (k,), at ``x`` (k, 3) [m];
+    one whose robust weight at the scale [m] of the loss is below ``least`` is rejected.
     """
     y, weight, shut = frame
     markers = np.full((count, 3), np.nan)
@@ -226,15 +201,10 @@ class TrackState(NamedTuple):
 
 
 class DoubtRules(NamedTuple):
-    """When a frame is doubted.
+    """When a frame is doubted, of :class:`TrackSettings` (same words and units).
 
     Attributes:
-        rejected: robust weight below which a marker is rejected.
-        lost: share of markers astray or rejected above which a person is lost.
         misfit: mean square distance below which no frame is suspicious [m^2].
-        worse: cost over the usual one that makes a frame suspicious.
-        learning: time over which the usual cost is averaged [s].
-        pause: between two looks aside [s].
     """
 
     rejected: float
@@ -257,9 +227,6 @@ class TrackRules(NamedTuple):
         scale: of the loss [m].
         tolerance: largest part of a step at which a search ends [m, rad].
         most: iterations of a search.
-        gate: :class:`~humans_sim.observation.posture.frame_kernels.GateRules`.
-        motion: :class:`~humans_sim.observation.posture.frame_kernels.MotionRules`.
-        doubt: :class:`DoubtRules`.
     """
 
     columns: np.ndarray
@@ -294,16 +261,9 @@ def suspicious(cost, memory, step, rules):
 def track_frames(frames, steps, state, rules, marked):
     """Postures of frames, one after the other, until one needs attention.
 
-    Args:
-        frames: positions of markers (n, m, 3) [m].
-        steps: time from the frame before to each (n,) [s].
-        state: a :class:`TrackState`.
-        rules: :class:`TrackRules`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-
-    Returns:
-        postures, model markers, differences, status, converged, iterations of the
-        frames done, and why it stopped.
+    Frames are positions of markers (n, m, 3) [m], each a step (n,) [s] after the one
+    before. Gives postures, model markers, differences, status, converged and iterations
+    of the frames done, and why it stopped.
     """
     last, speed, age, memory = state
     columns, scale, doubt = rules.columns, rules.scale, rules.doubt

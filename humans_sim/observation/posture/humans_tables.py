@@ -57,13 +57,10 @@ _HEAD = struct.Struct("<ii")
 def write_csv_table(
     path: Path | str, matrix: np.ndarray, columns: Sequence[str], rows: Sequence[str]
 ) -> Path:
-    """Write a matrix with names, parted by commas (WriteInCsvFile).
+    """Write a matrix M (n, m) with names, parted by commas (WriteInCsvFile).
 
-    Args:
-        path: the file.
-        matrix: M (n, m).
-        columns: names of the columns, HText (m,).
-        rows: the corner, then names of the rows, VText (n + 1,).
+    Names of the columns are HText (m,); the corner, then those of the rows, VText (n +
+    1,).
 
     Raises:
         ParameterError: the names do not fit the matrix, or hold a comma.
@@ -85,13 +82,7 @@ def write_csv_table(
 
 
 def write_tab_table(path: Path | str, matrix: np.ndarray, text: str) -> Path:
-    """Write a matrix under a line of text, parted by tabs (WriteInFile).
-
-    Args:
-        path: the file.
-        matrix: M (n, m).
-        text: the first line.
-    """
+    """Write a matrix M (n, m) under a line of text, parted by tabs (WriteInFile)."""
     _check_name(text, "\n")
     rows = ["\t".join(map(repr, row)) for row in _matrix(matrix).tolist()]
     write_lines(Path(path), [text, *rows])
@@ -99,12 +90,7 @@ def write_tab_table(path: Path | str, matrix: np.ndarray, text: str) -> Path:
 
 
 def write_rec_pos_bin(path: Path | str, coordinates: np.ndarray) -> Path:
-    """Write a motion as RecPosBin.
-
-    Args:
-        path: the file.
-        coordinates: HuMAnS coordinates, one row a sample (n, nv).
-    """
+    """Write a motion, HuMAnS coordinates (n, nv), as RecPosBin."""
     coordinates = _matrix(coordinates)
     with atomic_stream(Path(path)) as stream:
         stream.write(_HEAD.pack(coordinates.shape[1], coordinates.shape[0]))
@@ -155,15 +141,7 @@ STD_BASE = ("base_x", "base_y", "base_z", "base_rx", "base_ry", "base_rz")
 def write_humans_csv(
     result: Reconstruction, folder: Path | str, number: str = "001"
 ) -> tuple[Path, Path, Path]:
-    """Write RecPos, TagPos and COMPos files.
-
-    Args:
-        result: what was reconstructed.
-        folder: where to; made if need be.
-        number: of the trial, with which the manual's names end.
-
-    Returns:
-        The paths of the three files.
+    """Write RecPos, TagPos and COMPos files of a trial's number; gives their paths.
 
     Raises:
         ConfigurationError: in a frame the base is where its angles are singular.
@@ -193,13 +171,6 @@ def write_std_csv(result: Reconstruction, path: Path | str) -> Path:
     The columns are named: base along [m] and about [rad] the world's axes, joints
     [rad].
 
-    Args:
-        result: what was reconstructed, with standard deviations.
-        path: the file.
-
-    Returns:
-        The path.
-
     Raises:
         ParameterError: it has no standard deviations.
     """
@@ -221,10 +192,6 @@ def humans_coordinates(
     result: Reconstruction, which: slice = slice(None)
 ) -> np.ndarray:
     """The motion in HuMAnS coordinates (n, nv), e.g. q1..q42 of Human36.
-
-    Args:
-        result: what was reconstructed.
-        which: of its frames.
 
     Raises:
         ConfigurationError: in a frame the base is where its angles are singular.
@@ -255,14 +222,9 @@ def _table(
 
 
 def read_rec_pos(path: Path | str) -> tuple[np.ndarray, np.ndarray]:
-    """Read a RecPos file.
+    """Read a RecPos file: numbers of the samples (n,), HuMAnS coordinates (n, nv).
 
-    Args:
-        path: the file.
-
-    Returns:
-        Numbers of the samples (n,) and HuMAnS coordinates (n, nv);
-        ``model.humans.to_pin`` makes configurations of these.
+    ``model.humans.to_pin`` makes configurations of these.
 
     Raises:
         MarkerFileError: it is no sound RecPos file.

@@ -96,13 +96,7 @@ def cost_at(x, q, goal):
 def normal_equations(x, q, goal, marked, poses, equations):
     """Fill in Gauss-Newton's equations, the prior included.
 
-    Args:
-        x: where the markers are (m, 3) [m].
-        q: the posture.
-        goal: a :class:`PostureGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-        poses: of its bodies at q, :class:`BodyPoses`.
-        equations: :class:`NormalEquations` to fill.
+    At q the markers are at ``x`` (m, 3) [m] and the bodies have these poses.
     """
     y, weight, scale, prior, middle = goal
     body, parent = marked.body, marked.tree.parent
@@ -187,15 +181,8 @@ def bounded_step(equations, damping, q, tree, work, step):
     """Damped step that stays within the joint limits; False if it cannot be found.
 
     Joints that the step would take over a limit end at it; the others are solved for
-    again.
-
-    Args:
-        equations: :class:`NormalEquations` at q.
-        damping: added to the diagonal [m^2].
-        q: the posture.
-        tree: that of the posture.
-        work: (nv, nv), overwritten.
-        step: (nv,), filled.
+    again. The damping [m^2] is added to the diagonal, ``work`` (nv, nv) is overwritten
+    and ``step`` (nv,) filled.
     """
     matrix, vector = equations
     lower, upper, above = tree.lower, tree.upper, tree.above
@@ -278,18 +265,11 @@ def advance(q, step, lower, upper, out):
 
 @kernel
 def solve_posture(q, goal, marked, damping, tolerance, most):
-    """Bring the cost down from q.
+    """Bring the cost down from q, in so many iterations at the most.
 
-    Args:
-        q: posture to begin with.
-        goal: a :class:`PostureGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-        damping: shortens the first steps [m^2].
-        tolerance: largest part of a step at which the search ends [m, rad].
-        most: iterations.
-
-    Returns:
-        posture, markers of it (m, 3), cost, iterations, whether it converged.
+    Damping [m^2] shortens the first steps; the search ends where the largest part of a
+    step is within the tolerance [m, rad]. Gives the posture, its markers (m, 3), cost,
+    iterations, whether it converged.
     """
     tree = marked.tree
     lower, upper, n = tree.lower, tree.upper, tree.above.size

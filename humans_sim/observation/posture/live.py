@@ -53,7 +53,6 @@ class LiveEstimate(NamedTuple):
     """A posture and how sure it is.
 
     Attributes:
-        posture: with hidden joints held.
         std: standard deviations of the coordinates (nv,) [m, rad].
         hidden: joints that the markers do not show (nv - 6,).
         noise: of a marker, one axis [m].
@@ -98,10 +97,8 @@ class LiveUncertainty:
     ) -> LiveEstimate:
         """The posture of the next frame, with what is not shown held.
 
-        Args:
-            posture: as tracked.
-            positions: of the markers (m, 3) [m].
-            step: time since the frame before [s]; anything for the first.
+        Markers are at positions (m, 3) [m], a step [s] after those before; the first
+        may have any step.
         """
         variances, squares, freedom = self._variances(posture, positions, self._prior)
         if self._shown is None:
@@ -228,8 +225,7 @@ class LiveFrame:
     def distances(self) -> np.ndarray:
         """Of the markers used from where the model has them (k,) [m]."""
         used = self.status == MarkerStatus.USED
-        lengths: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
-        return lengths
+        return np.asarray(np.linalg.norm(self.differences[used], axis=1))
 
     @property
     def rms(self) -> float:
@@ -280,8 +276,7 @@ class LivePostures:
         if not longest_gap > 0:
             raise ParameterError(f"longest_gap must be above 0 s, not {longest_gap:g}")
         self.model = model
-        moving = [m.name for m in marker_set.markers if not m.calibration]
-        self._set = marker_set.of(moving)
+        self._set = marker_set.moving
         self._table = None
         if correspondence is not None:
             self._table = load_correspondence(correspondence, self._set.names)
@@ -379,11 +374,7 @@ class LivePostures:
             )
 
     def _begin(self, names: tuple[str, ...]) -> None:
-        """Identify the labels, if they are new, and forget what was.
-
-        Raises:
-            ConfigurationError, ParameterError: too few of them are known.
-        """
+        """Identify the labels, if they are new, and forget what was."""
         if names != self._names:
             given = [k for k, name in enumerate(names) if name]
             if not given:
@@ -392,8 +383,8 @@ class LivePostures:
             places = np.repeat(np.array(given, float)[None, :, None], 3, axis=2)
             labels = tuple(names[k] for k in given)
             trial = MarkerTrial(labels, np.zeros(1), places, np.zeros(1, int))
-            aliases = {m.name: m.aliases for m in self._set.markers}
-            identified = identify(trial, self._table, self._set.names, aliases).trial
+            own = self._set
+            identified = identify(trial, self._table, own.names, own.aliases).trial
             solver = PostureSolver(
                 self.model, self._set, identified.names, settings=self._settings
             )

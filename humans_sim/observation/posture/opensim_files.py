@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from humans_sim.core.arrays import row_slices
 from humans_sim.core.errors import ParameterError, printable
 from humans_sim.core.files import write_atomically, write_lines
 from humans_sim.models.conventions import BASE_COLUMNS as BASE_COLUMNS
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
     from humans_sim.observation.posture.subject import Subject
 
 
-_AT_ONCE = 1000
-"""Rows that are worked out at once."""
-
-
 def write_mot(
     result: Reconstruction, path: Path | str, convention: str | Path = HUMANS
 ) -> Path:
@@ -58,18 +55,15 @@ def write_mot(
         result: what was reconstructed.
         path: the file; written whole or not at all.
         convention: name of a convention, or the path of one's own.
-
-    Returns:
-        The path.
     """
     path = Path(path)
     angles = result.angles(convention)
     parts = (
         np.column_stack([result.t[rows], angles.in_degrees(rows)])
-        for rows in _parts(len(result.q))
+        for rows in row_slices(len(result.q))
     )
     head = ["time", *angles.names]
-    write_lines(path, _lines(path.stem, len(result.q), head, parts))
+    write_lines(path, storage_lines(path.stem, len(result.q), head, parts))
     return path
 
 
@@ -80,13 +74,6 @@ def write_std_sto(result: Reconstruction, path: Path | str) -> Path:
     the motion has [degrees, m]. The base's are about and along the axes of OpenSim's
     ground.
 
-    Args:
-        result: what was reconstructed, with standard deviations.
-        path: the file; written whole or not at all.
-
-    Returns:
-        The path.
-
     Raises:
         ParameterError: it has no standard deviations.
     """
@@ -95,43 +82,36 @@ def write_std_sto(result: Reconstruction, path: Path | str) -> Path:
         raise ParameterError("this reconstruction has no standard deviations")
     head = ["time", *BASE_COLUMNS, *result.model.joint_names]
     write_lines(
-        path, _lines(path.stem, len(result.q), head, _spreads(result, result.std))
+        path,
+        storage_lines(path.stem, len(result.q), head, _spreads(result, result.std)),
     )
     return path
 
 
-def _parts(count: int) -> Iterator[slice]:
-    """Rows, some at a time."""
-    for first in range(0, count, _AT_ONCE):
-        yield slice(first, first + _AT_ONCE)
-
-
 def _spreads(result: Reconstruction, std: np.ndarray) -> Iterator[np.ndarray]:
     """Rows of standard deviations, some at a time; world x, y, z are x, -z, y there."""
-    for rows in _parts(len(std)):
+    for rows in row_slices(len(std)):
         along, about = np.abs(to_humans(std[rows, :3])), std[rows, 3:6]
         # Tilt about z, list about x, rotation about y of the ground.
         turns = np.abs(to_humans(about))[:, [2, 0, 1]]
-        yield np.column_stack(
-            [
-                result.t[rows],
-                np.degrees(turns),
-                along,
-                np.degrees(std[rows, 6:].astype(float)),
-            ]
-        )
+        joints = np.degrees(std[rows, 6:].astype(float))
+        yield np.column_stack([result.t[rows], np.degrees(turns), along, joints])
 
 
-def _lines(
-    title: str, count: int, head: list[str], parts: Iterable[np.ndarray]
+def storage_lines(
+    title: str,
+    count: int,
+    head: Sequence[str],
+    parts: Iterable[np.ndarray],
+    degrees: bool = True,
 ) -> Iterator[str]:
-    """Lines of a storage."""
+    """Lines of an OpenSim storage: ``count`` rows in all, some at a time."""
     yield from (
         title,
         "version=1",
         f"nRows={count}",
         f"nColumns={len(head)}",
-        "inDegrees=yes",
+        f"inDegrees={'yes' if degrees else 'no'}",
         "endheader",
         "\t".join(head),
     )
@@ -169,9 +149,6 @@ def write_osim(
         marker_set: its markers; None: the person's own, or the model's tags.
         convention: of the coordinates' names and signs.
 
-    Returns:
-        The path.
-
     Raises:
         ParameterError: the angles of the convention are no coordinates of a tree of
             joints, or a joint of the model is not a revolute one.
@@ -196,7 +173,8 @@ def write_osim(
         _body(bodies, segment)
         position = () if segment.parent else chosen.position
         _joint(joints, segment, _turns(person, segment, chosen), position)
-    markers = marker_set.markers if marker_set else _tag_markers(person)
+    tags = (SetMarker(t.name, t.link, to_humans(t.position)) for t in person.parts.tags)
+    markers = marker_set.markers if marker_set else list(tags)
     _markers(_set(model, "MarkerSet"), person, list(segments.values()), markers)
     ET.indent(document, "\t")
     text = ET.tostring(document, encoding="unicode")
@@ -282,8 +260,7 @@ def _radii(segment: Segment) -> np.ndarray:
     """Of the even ellipsoid with the moments of inertia of a segment."""
     moments = np.diag(segment.inertia)
     squares = 2.5 * (moments.sum() - 2.0 * moments) / segment.mass
-    radii: np.ndarray = np.sqrt(np.maximum(squares, _THINNEST**2))
-    return radii
+    return np.asarray(np.sqrt(np.maximum(squares, _THINNEST**2)))
 
 
 def _joint(
@@ -380,14 +357,6 @@ def _markers(
         at = to_humans(frame.placement.act(to_ros(marker.at)))
         _text(element, "location", _numbers(at))
         _text(element, "fixed", "true")
-
-
-def _tag_markers(model: Model) -> list[SetMarker]:
-    """The tags of a model as markers."""
-    return [
-        SetMarker(tag.name, tag.link, to_humans(tag.position))
-        for tag in model.parts.tags
-    ]
 
 
 def _set(model: ET.Element, kind: str) -> ET.Element:

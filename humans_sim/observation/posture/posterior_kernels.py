@@ -21,12 +21,8 @@ from humans_sim.observation.posture.kernels import (
     factorise,
     normal_equations,
 )
-from humans_sim.observation.posture.tree_kernels import (
-    BASE,
-    empty_poses,
-    place,
-    points,
-)
+from humans_sim.observation.posture.smooth_kernels import factorise_band
+from humans_sim.observation.posture.tree_kernels import BASE, empty_poses, place, points
 
 FIRM = 1e-14
 """Added to the diagonal, as the search does [m^2]."""
@@ -66,12 +62,9 @@ class MarkerWeights(NamedTuple):
 
 @kernel
 def tree_variances(factor, above, out):
-    """Diagonal of the inverse of a tree's matrix (n,).
+    """Fill in the diagonal (n,) of the inverse of a tree's matrix.
 
-    Args:
-        factor: L of :func:`kernels.factorise`; overwritten by the inverse's entries.
-        above: coordinate before each on its way to the root, -1 for the first (n,).
-        out: filled in.
+    Its factor L (:func:`kernels.factorise`) is overwritten by the inverse's entries.
     """
     n = above.size
     chain, row = np.empty(n, np.int64), np.empty(n)
@@ -101,14 +94,8 @@ def tree_variances(factor, above, out):
 def frame_variances(frames, rules, marked):
     """Variances of the coordinates for markers of unit noise.
 
-    Args:
-        frames: :class:`PostureFrames`.
-        rules: :class:`MarkerWeights`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-
-    Returns:
-        variances (n, nv) [m^-2 of each coordinate squared], weighted squares of the
-        distances (n,) [m^2], and degrees of freedom that they have (n,).
+    Gives variances (n, nv) [m^-2 of each coordinate squared], weighted squares of the
+    distances (n,) [m^2], and degrees of freedom that they have (n,).
     """
     tree = marked.tree
     n, nv, count = frames.q.shape[0], tree.above.size, rules.columns.size
@@ -152,31 +139,14 @@ def frame_variances(frames, rules, marked):
 
 @kernel
 def band_variances(band, damping):
-    """Diagonal of the inverse of a banded matrix, and whether there is one.
+    """Diagonal of the inverse of a damped banded matrix, and whether there is one.
 
-    Args:
-        band: row c holds the matrix below its diagonal at column c (n, width);
-            overwritten.
-        damping: added to the diagonal.
+    The band is that of :func:`smooth_kernels.factorise_band`; it is overwritten.
     """
     n, width = band.shape
     out = np.empty(n)
-    for c in range(n):
-        pivot = band[c, 0] + damping
-        if not pivot > 0.0:
-            return out, False
-        root = np.sqrt(pivot)
-        own = band[c]
-        own[0] = root
-        most = min(width, n - c)
-        for r in range(1, most):
-            own[r] /= root
-        for r in range(1, most):
-            share = own[r]
-            if share != 0.0:
-                other = band[c + r]
-                for k in range(most - r):
-                    other[k] -= share * own[r + k]
+    if not factorise_band(band, damping):
+        return out, False
     column, product = np.empty(width), np.empty(width)
     for c in range(n - 1, -1, -1):
         own = band[c]

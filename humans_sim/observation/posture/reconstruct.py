@@ -50,6 +50,7 @@ from humans_sim.observation.posture.uncertainty import (
     noise_correlation,
     with_uncertainty,
 )
+from humans_sim.observation.reconstruction_options import MODES, SMOOTH, STATIC
 from humans_sim.observation.search_settings import SmootherSettings, SolverSettings
 
 _FEWEST = 3
@@ -75,7 +76,6 @@ class _Piece(NamedTuple):
 
     Attributes:
         q: postures (n, nq).
-        iterations: it took.
         converged: frames that stay where they are (n,).
         variances: of the coordinates (n, nv); empty where nobody asks.
     """
@@ -92,11 +92,6 @@ def smooth_postures(
     """Smooth a motion that was found frame by frame.
 
     Standard deviations are those of the smooth motion if the result has any.
-
-    Args:
-        result: the postures to begin with.
-        solver: that found them.
-        settings: of the smoother.
     """
     q, std = result.q.copy(), None if result.std is None else result.std.copy()
     n = len(q)
@@ -129,7 +124,7 @@ def smooth_postures(
             least = np.minimum(own, std[first:last])
             std[first:last] = np.where(shown, least, own)
         first = last
-    q, differences, status = _explained(q, result, solver)
+    differences, status = _explained(q, result, solver)
     seconds = (time.perf_counter() - begun) / n
     return replace(
         result,
@@ -146,8 +141,8 @@ def smooth_postures(
 
 def _explained(
     q: np.ndarray, result: Reconstruction, solver: PostureSolver
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Postures, and the differences and status of their markers."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Differences and status of the markers of postures."""
     differences = np.empty_like(result.differences)
     status = np.empty_like(result.status)
     for row, posture in enumerate(q):
@@ -157,7 +152,7 @@ def _explained(
     kept = result.trial.filled & (status == MarkerStatus.USED)
     status[kept] = MarkerStatus.INTERPOLATED
     status[result.status == MarkerStatus.REJECTED] = MarkerStatus.REJECTED
-    return q, differences, status
+    return differences, status
 
 
 def _calmed(result: Reconstruction, solver: PostureSolver) -> Reconstruction:
@@ -283,9 +278,6 @@ def _variances(
     return white.reshape(shape)
 
 
-STATIC, SMOOTH = "static", "smooth"
-MODES = (STATIC, SMOOTH)
-
 _AT_ONCE = 16
 """Frames between two words of progress."""
 
@@ -311,26 +303,11 @@ def solve_postures(
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> Reconstruction:
-    """Postures that explain markers as they are given.
+    """Postures that explain markers as they are given, in the labels of their set.
 
     The last step of :func:`humans_sim.applications.reconstruction.reconstruct`, which
-    reads and prepares a recording first.
-
-    Args:
-        model: the person, best a calibrated one.
-        markers: the trial; its labels are those of the marker set
-            (:func:`humans_sim.observation.markers.prepare` renames, fills and
-            filters them).
-        marker_set: where the markers are on the body, or the name or path of a set.
-        mode: ``static`` frame by frame; ``smooth`` the whole trial at once, with a
-            prior on accelerations.
-        settings: of the search.
-        smoothing: of the mode ``smooth``.
-        rest: joint angles where joints stay that no marker sees [rad].
-        uncertainty: whether standard deviations are worked out, and joints interpolated
-            frames in which their markers are hidden.
-        progress: called now and then.
-        watch: called with each frame; what it raises ends the search.
+    reads and prepares a recording first (:func:`humans_sim.observation.markers.prepare`
+    renames, fills and filters markers) and has the same arguments.
 
     Raises:
         ParameterError: the mode is unknown, or too few markers are in the set.
@@ -339,9 +316,8 @@ def solve_postures(
         raise ParameterError(f"mode is one of {', '.join(MODES)}, not '{mode}'")
     if not isinstance(marker_set, MarkerSet):
         marker_set = load_marker_set(marker_set, model)
-    names = [m.name for m in marker_set.markers if not m.calibration]
-    used = marker_set.of(names)
-    solver = PostureSolver(model, used, markers.names, settings=settings, rest=rest)
+    moving = marker_set.moving
+    solver = PostureSolver(model, moving, markers.names, settings=settings, rest=rest)
     result = _static(solver, markers, progress, watch)
     if uncertainty:
         result = with_uncertainty(result, solver)

@@ -49,9 +49,7 @@ PART_ARRAYS = (
 _KEYS = ("events", "notes", "plates")
 
 
-def describe_parts(
-    trial: MarkerTrial,
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def describe_parts(trial: MarkerTrial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Entries of the header, and arrays by name, of :data:`PART_ARRAYS`."""
     analog, plates = trial.analog, trial.plates
     header: dict[str, Any] = {
@@ -80,10 +78,6 @@ def describe_parts(
 
 def read_parts(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Arguments of a :class:`MarkerTrial`; files of older versions have none.
-
-    Args:
-        header: of the file.
-        arrays: of the file, some of :data:`PART_ARRAYS` among them.
 
     Raises:
         ValueError: the entries are not as they were written.
@@ -183,33 +177,26 @@ def _number(value: Any) -> float:
 
 
 FORMAT = 1
-TRIAL_ARRAYS = ("times", "positions", "frames", "filled")
-POSTURE_ARRAYS = (
-    "q",
-    "differences",
-    "status",
-    "converged",
-    "iterations",
-    "solve_times",
-)
-UNCERTAINTY_ARRAYS = ("std", "bridged")
-"""Arrays that files of this format may lack."""
+TRIAL_ARRAYS = {"times": "f", "positions": "f", "frames": "iu", "filled": "b"}
+POSTURE_ARRAYS = {
+    "q": "f",
+    "differences": "f",
+    "status": "iu",
+    "converged": "b",
+    "iterations": "iu",
+    "solve_times": "f",
+}
+UNCERTAINTY_ARRAYS = {"std": "f", "bridged": "b"}
+"""Arrays of a file with the kinds of their numbers, in numpy's letters; those of
+uncertainty may lack."""
 LABELS = ("missing", "ignored", "doubts")
 """Lists of the header that files of this format may lack."""
 
 
 def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
-    """Write a reconstruction, whole or not at all.
+    """Write a reconstruction (``.npz``), whole or not at all.
 
     The model is stored by its name and its sizes, one from a URDF by its path.
-
-    Args:
-        result: what was reconstructed.
-        path: the file; :func:`humans_sim.load_reconstruction` reads it if it ends in
-            ``.npz``.
-
-    Returns:
-        The path.
     """
     trial = result.trial
     parts, part_arrays = describe_parts(trial)
@@ -259,6 +246,11 @@ class MarkerStatus(IntEnum):
     INTERPOLATED = 2
     REJECTED = 3
     UNKNOWN = 4
+
+
+def holds(status: np.ndarray) -> np.ndarray:
+    """Which markers hold the posture, measured or filled in, by their status."""
+    return (status == MarkerStatus.USED) | (status == MarkerStatus.INTERPOLATED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,22 +314,17 @@ class Reconstruction:
     @property
     def occluded(self) -> np.ndarray:
         """Markers that were not seen, interpolated ones included (n, m)."""
-        missing: np.ndarray = (self.status == MarkerStatus.OCCLUDED) | self.trial.filled
-        return missing
+        return np.asarray((self.status == MarkerStatus.OCCLUDED) | self.trial.filled)
 
     @property
     def used(self) -> np.ndarray:
         """Markers that hold the posture (n, m)."""
-        held: np.ndarray = (self.status == MarkerStatus.USED) | (
-            self.status == MarkerStatus.INTERPOLATED
-        )
-        return held
+        return holds(self.status)
 
     @property
     def rejected(self) -> np.ndarray:
         """Markers that were left aside, too far from their places (n, m)."""
-        left: np.ndarray = self.status == MarkerStatus.REJECTED
-        return left
+        return np.asarray(self.status == MarkerStatus.REJECTED)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -353,14 +340,12 @@ class Reconstruction:
     @property
     def frame_rms(self) -> np.ndarray:
         """Root mean square distance of each frame (n,) [m]; NaN without markers."""
-        root: np.ndarray = np.sqrt(_share(*self._sums(2, 1)))
-        return root
+        return np.asarray(np.sqrt(_share(*self._sums(2, 1))))
 
     @property
     def marker_rms(self) -> np.ndarray:
         """Root mean square distance of each marker (m,) [m]; NaN for one never used."""
-        root: np.ndarray = np.sqrt(_share(*self._sums(2, 0)))
-        return root
+        return np.asarray(np.sqrt(_share(*self._sums(2, 0))))
 
     @property
     def marker_means(self) -> np.ndarray:
@@ -370,13 +355,11 @@ class Reconstruction:
     def worst_frames(self, count: int = 5) -> np.ndarray:
         """Rows of the frames with the largest rms, worst first."""
         rms = np.nan_to_num(self.frame_rms, nan=-1.0)
-        worst: np.ndarray = np.argsort(-rms, kind="stable")[:count]
-        return worst
+        return np.asarray(np.argsort(-rms, kind="stable")[:count])
 
     def joint(self, name: str) -> np.ndarray:
         """Angle of a joint over time (n,) [rad]."""
-        column: np.ndarray = self.q[:, 7 + self.model.joint_names.index(name)]
-        return column
+        return np.asarray(self.q[:, 7 + self.model.joint_names.index(name)])
 
     def angles(self, convention: str | Path = HUMANS) -> JointAngles:
         """Angles as a convention names and counts them.
@@ -391,73 +374,37 @@ class Reconstruction:
         """Standard deviation of a joint over time (n,) [rad]; NaN: not worked out."""
         if self.std is None:
             return np.full(len(self.q), np.nan)
-        column: np.ndarray = self.std[:, 6 + self.model.joint_names.index(name)]
-        return column
+        return np.asarray(self.std[:, 6 + self.model.joint_names.index(name)])
 
     def save(self, path: Path | str) -> Path:
-        """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.
-
-        Returns:
-            The path.
-        """
+        """Write everything (``.npz``), for :func:`humans_sim.load_reconstruction`."""
         return save_reconstruction(self, path)
 
     def to_mot(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
-        """Write the motion for OpenSim (``.mot``), with the names of a convention.
-
-        Returns:
-            The path.
-        """
+        """Write the motion for OpenSim (``.mot``), with the names of a convention."""
         return write_mot(self, path, convention)
 
     def _sums(self, power: int, axis: int) -> tuple[np.ndarray, np.ndarray]:
         """Sums over markers used of a power of their distances, and how many.
 
-        Args:
-            power: of the distances.
-            axis: over which they are added: 0 gives one a marker, 1 one a frame.
+        Added over axis 0 they are one a marker, over axis 1 one a frame.
         """
         parts, counts = [], []
         for rows in row_slices(len(self.q)):
-            used = (self.status[rows] == MarkerStatus.USED) | (
-                self.status[rows] == MarkerStatus.INTERPOLATED
-            )
+            used = holds(self.status[rows])
             distances = np.linalg.norm(self.differences[rows], axis=2)
             used &= ~np.isnan(distances)
-            parts.append(np.where(used, distances, 0.0) ** power)
+            parts.append((np.where(used, distances, 0.0) ** power).sum(axis=axis))
             counts.append(used.sum(axis=axis))
-            parts[-1] = parts[-1].sum(axis=axis)
         release(self.differences)
-        join = np.concatenate if axis == 1 else _total
-        return join(parts), join(counts)
-
-
-def _total(parts: list[np.ndarray]) -> np.ndarray:
-    total: np.ndarray = np.sum(parts, axis=0)
-    return total
+        if axis == 1:
+            return np.concatenate(parts), np.concatenate(counts)
+        return np.asarray(np.sum(parts, axis=0)), np.asarray(np.sum(counts, axis=0))
 
 
 def _share(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     """A mean; NaN where there is nothing."""
-    mean: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return mean
-
-
-_KINDS = {
-    "times": "f",
-    "positions": "f",
-    "frames": "iu",
-    "filled": "b",
-    "q": "f",
-    "differences": "f",
-    "status": "iu",
-    "converged": "b",
-    "iterations": "iu",
-    "solve_times": "f",
-    "std": "f",
-    "bridged": "b",
-}
-"""Kinds of the numbers, in numpy's letters."""
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def is_reconstruction(path: Path | str) -> bool:
@@ -507,7 +454,8 @@ def _put_together(
     for key in ("names", "unobservable", *LABELS):
         if not isinstance(header[key], list):
             raise ValueError(f"its {key} are no list")
-    for name, kinds in _KINDS.items():
+    kinds_of = {**TRIAL_ARRAYS, **POSTURE_ARRAYS, **UNCERTAINTY_ARRAYS}
+    for name, kinds in kinds_of.items():
         if name in arrays and arrays[name].dtype.kind not in kinds:
             raise ValueError(f"{name} holds numbers of another kind")
     stored: dict[str, Any] = {name: arrays[name] for name in TRIAL_ARRAYS}

@@ -89,11 +89,7 @@ def inverse_jacobian(turn, left):
         square = (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
     half = -0.5 if left else 0.5
     skew = np.array(
-        [
-            [0.0, -turn[2], turn[1]],
-            [turn[2], 0.0, -turn[0]],
-            [-turn[1], turn[0], 0.0],
-        ]
+        [[0.0, -turn[2], turn[1]], [turn[2], 0.0, -turn[0]], [-turn[1], turn[0], 0.0]]
     )
     return np.eye(3) + half * skew + square * (skew @ skew)
 
@@ -119,13 +115,7 @@ def accelerations(q, times, out):
 
 @kernel
 def motion_cost(q, goal, marked):
-    """Cost of a motion: markers, pull to rest, accelerations.
-
-    Args:
-        q: postures (n, nq).
-        goal: a :class:`MotionGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
-    """
+    """Cost of a motion (n, nq): markers, pull to rest, accelerations."""
     times, stiffness = goal.times, goal.stiffness
     poses, x = empty_poses(marked.tree.parent.size), np.empty((marked.body.size, 3))
     total = 0.0
@@ -145,14 +135,9 @@ def motion_cost(q, goal, marked):
 
 @kernel
 def motion_equations(q, goal, marked):
-    """Fields of the :class:`BandedEquations` of a motion.
+    """Fields of the :class:`BandedEquations` of a motion (n, nq).
 
     Joints on a limit that are pushed outwards are held.
-
-    Args:
-        q: postures (n, nq).
-        goal: a :class:`MotionGoal`.
-        marked: a :class:`~humans_sim.observation.posture.tree_kernels.MarkedTree`.
     """
     n, nv = q.shape[0], q.shape[1] - 1
     band, vector = np.zeros((n * nv, 3 * nv)), np.zeros(n * nv)
@@ -238,6 +223,32 @@ def _hold(q, lower, upper, nv, band, vector):
 
 
 @kernel
+def factorise_band(band, damping):
+    """L of L L^T of a damped banded matrix, in place; False if it is not positive.
+
+    Row c of the band (n, width) holds the matrix below its diagonal at column c.
+    """
+    n, width = band.shape
+    for c in range(n):
+        pivot = band[c, 0] + damping
+        if not pivot > 0.0:
+            return False
+        root = np.sqrt(pivot)
+        most = min(width, n - c)
+        own = band[c]
+        own[0] = root
+        for r in range(1, most):
+            own[r] /= root
+        for r in range(1, most):
+            share = own[r]
+            if share != 0.0:
+                other = band[c + r]
+                for k in range(most - r):
+                    other[k] -= share * own[r + k]
+    return True
+
+
+@kernel
 def solve_band(band, damping, vector):
     """Cholesky solution of the damped equations; and whether there is one.
 
@@ -245,24 +256,12 @@ def solve_band(band, damping, vector):
     """
     n, width = band.shape
     factor, x = band.copy(), vector.copy()
+    if not factorise_band(factor, damping):
+        return x, False
     for c in range(n):
-        pivot = factor[c, 0] + damping
-        if not pivot > 0.0:
-            return x, False
-        root = np.sqrt(pivot)
-        most = min(width, n - c)
         own = factor[c]
-        own[0] = root
-        for r in range(1, most):
-            own[r] /= root
-        for r in range(1, most):
-            share = own[r]
-            if share != 0.0:
-                other = factor[c + r]
-                for k in range(most - r):
-                    other[k] -= share * own[r + k]
-        x[c] /= root
-        for r in range(1, most):
+        x[c] /= own[0]
+        for r in range(1, min(width, n - c)):
             x[c + r] -= own[r] * x[c]
     for c in range(n - 1, -1, -1):
         own = factor[c]

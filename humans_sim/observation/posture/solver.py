@@ -276,7 +276,7 @@ class PostureSolver:
     def explained(self, q: np.ndarray, positions: np.ndarray) -> Posture:
         """How a given posture explains the markers of a frame."""
         y, weight, _ = self._weighed(positions)
-        return self._explain((q, self._wide.markers(q), 0.0, 0, True), y, weight)
+        return self._explain((q, self.marked.places(q), 0.0, 0, True), y, weight)
 
     def _attend(self, positions: np.ndarray, step: float, why: int) -> Posture:
         """A frame that tracking alone does not explain."""
@@ -289,7 +289,7 @@ class PostureSolver:
         shut = np.zeros(len(weight), dtype=bool)
         if why != LEAPT:  # else the person did, not its markers
             frame = FrameMarkers(y, weight, shut)
-            gate(self._wide.markers(ahead), frame, self._age, step, rules.gate)
+            gate(self.marked.places(ahead), frame, self._age, step, rules.gate)
         held = np.where(shut, 0.0, weight)
         outcome = self._wide.search(ahead, y, held, pull, middle, scale)
         if why == SUSPICIOUS:
@@ -327,10 +327,7 @@ class PostureSolver:
                 gate.exchanged,
             ),
             motion=MotionRules(
-                tracking.persistence,
-                tracking.fastest,
-                self.tree.lower,
-                self.tree.upper,
+                tracking.persistence, tracking.fastest, self.tree.lower, self.tree.upper
             ),
             doubt=DoubtRules(
                 tracking.rejected,

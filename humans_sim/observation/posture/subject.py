@@ -16,10 +16,7 @@ from humans_sim.core.yaml_file import read_yaml
 from humans_sim.models.catalogue import load_model, model_name_in
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.marker_set import (
-    MarkerSet,
-    SetMarker,
-)
+from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
 from humans_sim.observation.posture.opensim_files import write_osim
 
 _DIGITS = 6
@@ -80,11 +77,7 @@ class Subject:
         return path
 
     def to_osim(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
-        """Write the person as an OpenSim model, with the names of a convention.
-
-        Returns:
-            The path.
-        """
+        """Write the person as an OpenSim model, with the names of a convention."""
         return write_osim(self, path, convention=convention)
 
 

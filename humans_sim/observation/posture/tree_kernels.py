@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled kinematics of a tree: poses of its bodies, markers, their Jacobians.
 
-They are those of the pinocchio model, whose placements and axes these kernels are given
-as a :class:`Tree`, with markers on it as a :class:`MarkedTree`; tests hold positions
-and Jacobians against pinocchio's. They are here, not called there, because a call into
-pinocchio from Python, with its results fetched joint by joint, takes longer than the
-rest of a frame's solution.
-
-The tree is a pinocchio model as plain arrays.
+A :class:`Tree` is a pinocchio model as plain arrays, a :class:`MarkedTree` one with
+markers; tests hold positions and Jacobians against pinocchio's. They are here, not
+called there, because a call into pinocchio from Python, with its results fetched joint
+by joint, takes longer than the rest of a frame's solution.
 """
 
 from __future__ import annotations
@@ -217,7 +214,6 @@ class MarkedTree(NamedTuple):
     """A tree whose bodies carry markers.
 
     Attributes:
-        tree: the bodies.
         body: that carries each marker (m,).
         local: places of the markers in their bodies' frames (m, 3) [m].
     """
@@ -225,6 +221,13 @@ class MarkedTree(NamedTuple):
     tree: Tree
     body: np.ndarray
     local: np.ndarray
+
+    def places(self, q: np.ndarray) -> np.ndarray:
+        """Where the markers are in the posture q (m, 3) [m]."""
+        poses, places = empty_poses(len(self.tree.parent)), np.empty(self.local.shape)
+        place(self.tree, q, poses)
+        points(self, poses, places)
+        return places
 
 
 def marker_bodies(

@@ -132,15 +132,12 @@ _ROOM = 10.0
 
 
 def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstruction:
-    """Add standard deviations, and lead hidden joints through.
-
-    Args:
-        result: postures that were found frame by frame.
-        solver: that found them.
-    """
+    """Add standard deviations to postures found frame by frame; lead hidden joints."""
     settings = solver.settings.uncertainty
     prior, weights = usual_prior(solver), weights_of(solver, filled_share(result))
-    variances, noise = _variances(result, solver, prior, weights)
+    everything = np.arange(len(result.q))
+    variances, squares, freedom = _variances(result, solver, weights, everything, prior)
+    noise = trial_noise(squares, freedom, settings)
     usual = usual_spreads(variances, settings)
     lasting = noise_correlation(result, settings.correlation)
     for _ in range(settings.rounds):
@@ -153,9 +150,9 @@ def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstru
         _solve_again(result, solver, rows, starts, priors)
         del starts
         # What markers alone show, at the better postures.
-        variances[rows] = _row_variances(result, solver, weights, rows, prior)
+        variances[rows] = _variances(result, solver, weights, rows, prior)[0]
     if len(rows):
-        variances[rows] = _row_variances(result, solver, weights, rows, priors)
+        variances[rows] = _variances(result, solver, weights, rows, priors)[0]
     np.sqrt(variances, out=variances)
     variances *= noise
     return replace(
@@ -216,10 +213,8 @@ def trial_noise(
 ) -> float:
     """Standard deviation of a marker of weight 1 [m], by the median of the frames.
 
-    Args:
-        squares: weighted squares of the distances of each frame (n,) [m^2].
-        freedom: degrees of freedom that they have (n,).
-        settings: with the noise where there are too few.
+    Of weighted squares of the distances of each frame (n,) [m^2] and their degrees of
+    freedom (n,); the noise of the settings where there are too few.
     """
     enough = freedom >= 1.0
     if not enough.any():
@@ -233,8 +228,7 @@ def trial_noise(
 def usual_spreads(variances: np.ndarray, settings: UncertaintySettings) -> np.ndarray:
     """Standard deviations for unit noise of coordinates that are shown (nv,)."""
     some = variances[:: max(1, len(variances) // _SOME)]
-    usual: np.ndarray = np.sqrt(np.quantile(some, settings.usual, axis=0))
-    return usual
+    return np.asarray(np.sqrt(np.quantile(some, settings.usual, axis=0)))
 
 
 def hidden_coordinates(
@@ -263,55 +257,31 @@ def hidden_coordinates(
     return hidden
 
 
-def _frames(
-    result: Reconstruction, rows: np.ndarray | slice, prior: np.ndarray
-) -> PostureFrames:
-    return PostureFrames(
-        np.ascontiguousarray(result.q[rows]),
-        np.ascontiguousarray(result.trial.positions[rows], dtype=float),
-        np.ascontiguousarray(result.status[rows]),
-        prior,
-    )
-
-
 def _variances(
-    result: Reconstruction,
-    solver: PostureSolver,
-    prior: np.ndarray,
-    weights: MarkerWeights,
-) -> tuple[np.ndarray, float]:
-    """Variances for unit noise (n, nv), and the noise [m]."""
-    n = len(result.q)
-    variances = np.empty((n, solver.model.nv), dtype=np.float32)
-    squares, freedom = np.empty(n), np.empty(n)
-    for first in range(0, n, _CHUNK):
-        rows = slice(first, min(first + _CHUNK, n))
-        priors = np.tile(prior, (rows.stop - first, 1))
-        variances[rows], squares[rows], freedom[rows] = frame_variances(
-            _frames(result, rows, priors), weights, solver.marked
-        )
-        release(result.trial.positions)
-    return variances, trial_noise(squares, freedom, solver.settings.uncertainty)
-
-
-def _row_variances(
     result: Reconstruction,
     solver: PostureSolver,
     weights: MarkerWeights,
     rows: np.ndarray,
     priors: np.ndarray,
-) -> np.ndarray:
-    """Variances for unit noise of some frames, with one prior or one for each."""
-    variances = np.empty((len(rows), solver.model.nv), dtype=np.float32)
-    for first in range(0, len(rows), _CHUNK):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of some frames, what :func:`frame_variances` gives; one prior or one for each."""
+    n = len(rows)
+    variances = np.empty((n, solver.model.nv), dtype=np.float32)
+    squares, freedom = np.empty(n), np.empty(n)
+    for first in range(0, n, _CHUNK):
         part = slice(first, first + _CHUNK)
         own = priors if priors.ndim == 1 else priors[part]
-        own = np.ascontiguousarray(np.broadcast_to(own, variances[part].shape))
-        variances[part] = frame_variances(
-            _frames(result, rows[part], own), weights, solver.marked
-        )[0]
+        frames = PostureFrames(
+            np.ascontiguousarray(result.q[rows[part]]),
+            np.ascontiguousarray(result.trial.positions[rows[part]], dtype=float),
+            np.ascontiguousarray(result.status[rows[part]]),
+            np.ascontiguousarray(np.broadcast_to(own, variances[part].shape)),
+        )
+        variances[part], squares[part], freedom[part] = frame_variances(
+            frames, weights, solver.marked
+        )
         release(result.trial.positions)
-    return variances
+    return variances, squares, freedom
 
 
 def _bridged(
@@ -322,19 +292,11 @@ def _bridged(
     lasting: float,
     noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Postures with hidden coordinates interpolated, and their priors.
+    """Postures (k, nq) with hidden coordinates interpolated, and their priors.
 
-    Args:
-        result: postures that were found frame by frame.
-        solver: that found them.
-        variances: of the coordinates for unit noise (n, nv).
-        hidden: coordinates that markers do not show (n, nv).
-        lasting: frames that the noise lasts.
-        noise: of a marker [m].
-
-    Returns:
-        postures of the k frames with hidden coordinates (k, nq), and how strongly
-        these are known (k, nv) [m^2].
+    Of variances (n, nv) for unit noise and hidden coordinates (n, nv); the noise of a
+    marker [m] lasts so many frames. The priors (k, nv) [m^2] say how strongly the
+    coordinates are known.
     """
     rows = np.flatnonzero(hidden.any(axis=1))
     starts, priors = result.q[rows], np.tile(usual_prior(solver), (len(rows), 1))
@@ -352,13 +314,9 @@ def _bridged(
 def led_through(
     result: Reconstruction, solver: PostureSolver, i: int, variances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance (n,) of a coordinate by its own motion.
+    """Mean and variance (n,) of coordinate ``i`` by its own motion.
 
-    Args:
-        result: postures that were found frame by frame.
-        solver: that found them.
-        i: the coordinate.
-        variances: of its values (n,); infinite where nothing shows it.
+    The variances of its values (n,) are infinite where nothing shows it.
     """
     settings, times = solver.settings.uncertainty, result.t
     values = _coordinate(result.q, i)
@@ -421,13 +379,9 @@ def usual_speed(
 def noise_correlation(result: Reconstruction, longest: float) -> float:
     r"""How much longer the noise of markers lasts than a frame.
 
-    :math:`1 + 2\sum_k \rho_k` with the correlations of residuals k frames apart, up
-    to a longest time: slower than that, residuals and motions cannot be
+    :math:`1 + 2\sum_k \rho_k` with the correlations of residuals k frames apart, up to
+    the longest time [s]: slower than that, residuals and motions cannot be
     distinguished.
-
-    Args:
-        result: postures found frame by frame.
-        longest: time over which residuals are compared [s].
     """
     if len(result.q) < _FEWEST:
         return 1.0

@@ -59,34 +59,27 @@ def normal_matrix(
 def unseen_joints(marked: MarkedTree) -> np.ndarray:
     """Joints that markers see in no usual posture (nv - 6,)."""
     pull = np.full(len(marked.tree.lower), _PULL)
-    unseen: np.ndarray = decided_by(pull, marked) > _HALF
-    return unseen
+    return np.asarray(decided_by(pull, marked) > _HALF)
 
 
 def usual_spread(tree: Tree) -> np.ndarray:
     """Standard deviations of joints about rest, where nothing else is known [rad]."""
-    spread: np.ndarray = (tree.upper - tree.lower) / _RANGES
-    return spread
+    return np.asarray((tree.upper - tree.lower) / _RANGES)
 
 
 def weakly_seen_joints(marked: MarkedTree, names: Sequence[str]) -> np.ndarray:
     """Joints that rest says more of than markers do (nv - 6,).
 
     Two markers on the middle line of a foot see its roll through levers of a
-    centimetre: skin that slides by as much would roll it over. A left joint is taken
-    as its right one, so that sides can be compared.
-
-    Args:
-        marked: the person.
-        names: of the joints.
+    centimetre: skin that slides by as much would roll it over. A left joint is taken as
+    its right one, so that sides can be compared.
     """
     weak = decided_by(_usual_pull(marked.tree), marked) > _HALF
     chosen = {name for name, seen in zip(names, weak, strict=True) if seen}
-    return np.array([name in chosen or _other_side(name) in chosen for name in names])
-
-
-def _other_side(name: str) -> str:
-    return {"r_": "l_", "l_": "r_"}.get(name[:2], name[:2]) + name[2:]
+    sides = {"r_": "l_", "l_": "r_"}
+    others = [sides.get(name[:2], name[:2]) + name[2:] for name in names]
+    pairs = zip(names, others, strict=True)
+    return np.array([name in chosen or other in chosen for name, other in pairs])
 
 
 def rest_pull(marked: MarkedTree, names: Sequence[str], least: float) -> np.ndarray:
@@ -96,14 +89,12 @@ def rest_pull(marked: MarkedTree, names: Sequence[str], least: float) -> np.ndar
     their range usually have.
     """
     usual = np.maximum(_usual_pull(marked.tree), least)
-    pull: np.ndarray = np.where(weakly_seen_joints(marked, names), usual, least)
-    return pull
+    return np.where(weakly_seen_joints(marked, names), usual, least)
 
 
 def _usual_pull(tree: Tree) -> np.ndarray:
     # A joint may be locked, or turn round and round.
-    pull: np.ndarray = (_NOISE / np.clip(usual_spread(tree), 1e-3, np.pi)) ** 2
-    return pull
+    return np.asarray((_NOISE / np.clip(usual_spread(tree), 1e-3, np.pi)) ** 2)
 
 
 def decided_by(pull: np.ndarray, marked: MarkedTree) -> np.ndarray:
@@ -117,8 +108,7 @@ def decided_by(pull: np.ndarray, marked: MarkedTree) -> np.ndarray:
         q[7:] = 0.5 * rng.uniform(tree.lower, tree.upper)
         matrix = normal_matrix(marked, q)
         total += pull * np.diag(np.linalg.inv(matrix + whole))[6:]
-    share: np.ndarray = total / _POSTURES
-    return share
+    return np.asarray(total / _POSTURES)
 
 
 Found = tuple[np.ndarray, np.ndarray, float, int, bool]
@@ -176,7 +166,7 @@ class WideSearch:
         resting[6] = 1.0
         resting[7:] = self.rest
         if seen < FEWEST:
-            return resting, self.markers(resting), 0.0, 0, False
+            return resting, self.marked.places(resting), 0.0, 0, False
         # A ghost across the room would draw the first stages, which are not robust.
         middle = np.median(y[weight > 0.0], axis=0)
         near = weight * (np.linalg.norm(y - middle, axis=1) < self._start.reach)
@@ -192,12 +182,7 @@ class WideSearch:
         assert best is not None
         return self._shaken(best, y, weight)
 
-    def _shaken(
-        self,
-        best: Found,
-        y: np.ndarray,
-        weight: np.ndarray,
-    ) -> Found:
+    def _shaken(self, best: Found, y: np.ndarray, weight: np.ndarray) -> Found:
         """Throw the limb that fits worst into other postures, and keep the best."""
         rng = np.random.default_rng(0)
         prior = np.full(self.rest.size, self._settings.rest_weight)
@@ -326,7 +311,7 @@ class WideSearch:
         self, q: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> list[np.ndarray]:
         """The posture q laid over the markers, then turned about the vertical."""
-        x = self.markers(q)
+        x = self.marked.places(q)
         # The trunk moves least; limbs serve where it has too few markers.
         depth = np.array([_depth(self.tree.parent, b) for b in self.marked.body])
         seen = weight > 0.0
@@ -348,14 +333,6 @@ class WideSearch:
             start[3:7] = (more * Rotation.from_quat(q[3:7])).as_quat()
             starts.append(start)
         return starts
-
-    def markers(self, q: np.ndarray) -> np.ndarray:
-        """Where the model has the set's markers (m, 3) [m]."""
-        poses = empty_poses(len(self.tree.parent))
-        x = np.empty((len(self.marked.body), 3))
-        place(self.tree, q, poses)
-        points(self.marked, poses, x)
-        return x
 
 
 def _depth(parent: np.ndarray, body: int) -> int:

@@ -27,14 +27,7 @@ import numpy as np
 
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import ANATOMICAL, SetMarker
-from humans_sim.observation.posture.tree_kernels import (
-    MarkedTree,
-    Tree,
-    empty_poses,
-    marker_bodies,
-    place,
-    points,
-)
+from humans_sim.observation.posture.tree_kernels import MarkedTree, Tree, marker_bodies
 
 _POSTURES = 120
 
@@ -67,26 +60,25 @@ class ExpectedMarkers:
     def of(cls, model: Model, markers: Sequence[SetMarker]) -> ExpectedMarkers:
         """Those of a model that carries markers."""
         tree = Tree.of(model)
-        body, local = marker_bodies(model, markers)
-        marked = MarkedTree(tree, body, local)
+        marked = MarkedTree(tree, *marker_bodies(model, markers))
         rng = np.random.default_rng(0)
         middle = 0.5 * (tree.lower + tree.upper)
         half = 0.5 * (tree.upper - tree.lower)
-        standing = _placed(marked, model.neutral())
+        standing = marked.places(model.neutral())
         samples = np.empty((_POSTURES, *standing.shape))
         q = np.zeros(model.nq)
         q[6] = 1.0
         for row in range(_POSTURES):
             # near the limits more often than between them: people squat and reach
             q[7:] = middle + half * np.sin(rng.uniform(-1.6, 1.6, len(middle)))
-            samples[row] = _placed(marked, q)
+            samples[row] = marked.places(q)
         lengths = pair_distances(samples)
         loose = np.array([np.maximum(m.spread, ANATOMICAL).mean() for m in markers])
         samples += loose[:, None] * rng.normal(size=samples.shape)
         distances = pair_distances(samples)
         return cls(
             names=tuple(marker.name for marker in markers),
-            body=body,
+            body=marked.body,
             samples=samples,
             standing=standing,
             length=lengths.mean(axis=0),
@@ -99,16 +91,7 @@ class ExpectedMarkers:
 def pair_distances(positions: np.ndarray) -> np.ndarray:
     """Distance of every pair of markers (..., m, m), of positions (..., m, 3) [m]."""
     between = positions[..., :, None, :] - positions[..., None, :, :]
-    distances: np.ndarray = np.linalg.norm(between, axis=-1)
-    return distances
-
-
-def _placed(marked: MarkedTree, q: np.ndarray) -> np.ndarray:
-    poses = empty_poses(len(marked.tree.parent))
-    positions = np.empty((len(marked.body), 3))
-    place(marked.tree, q, poses)
-    points(marked, poses, positions)
-    return positions
+    return np.asarray(np.linalg.norm(between, axis=-1))
 
 
 _NEAREST = 7
@@ -146,16 +129,11 @@ class Tetrahedra:
         NaN where it was never seen.
         """
         signs = self.sign * np.sign(_volumes(positions, self.corners))
-        seen = ~np.isnan(signs)
-        count = seen.sum(axis=0)
-        total = np.where(seen, signs, 0.0).sum(axis=0)
-        mean: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        return mean
+        return mean(signs, 0)
 
     def contradicted(self, positions: np.ndarray) -> np.ndarray:
         """Which of them have the other sign in most frames (k,)."""
-        against: np.ndarray = self.agreement(positions) < _AGAINST
-        return against
+        return np.asarray(self.agreement(positions) < _AGAINST)
 
 
 def _near_ones(expected: ExpectedMarkers) -> np.ndarray:
@@ -253,8 +231,7 @@ class Arrangement:
         """Pairs whose distance says something, and which were seen (m, m)."""
         varied = (self.expected.spread > 0) & (self.expected.spread < _STIFF)
         varied &= self.expected.bending < _BENT
-        stiff: np.ndarray = varied & np.isfinite(self.distances)
-        return stiff
+        return np.asarray(varied & np.isfinite(self.distances))
 
     @property
     def misplaced(self) -> float:
@@ -276,3 +253,11 @@ def median(values: np.ndarray) -> np.ndarray:
         + np.take_along_axis(ordered, upper[None], axis=0)[0]
     )
     return middle
+
+
+def mean(values: np.ndarray, axis: int) -> np.ndarray:
+    """Mean over an axis of what is not NaN; NaN where there is nothing."""
+    seen = ~np.isnan(values)
+    count = seen.sum(axis=axis)
+    total = np.where(seen, values, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

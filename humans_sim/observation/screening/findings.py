@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings of the screening of a recording.
-
-Also how many markers of a set it has, and which set would have more.
-"""
+"""Findings of the screening of a recording, and which set fits its labels."""
 
 from __future__ import annotations
 
@@ -58,7 +55,6 @@ class Finding:
     """One thing that is not as it should be.
 
     Attributes:
-        topic: what it is about.
         text: what, and what to do about it; part of a sentence.
         severity: what follows from it.
     """
@@ -107,11 +103,6 @@ class SetMatch:
     markers: int
 
 
-def motion_markers(marker_set: MarkerSet) -> MarkerSet:
-    """The markers of a set that are used on motions."""
-    return marker_set.of(m.name for m in marker_set.markers if not m.calibration)
-
-
 def match_sets(trial: MarkerTrial, model: Model) -> list[SetMatch]:
     """The package's sets for a model beside the labels of a trial, best first."""
     matches = []
@@ -128,8 +119,7 @@ def match_sets(trial: MarkerTrial, model: Model) -> list[SetMatch]:
 @lru_cache(maxsize=32)
 def _labels(name: str, model: Model) -> dict[str, tuple[str, ...]]:
     """Markers of a set that are used on motions, and their other labels."""
-    markers = motion_markers(load_marker_set(name, model)).markers
-    return {marker.name: marker.aliases for marker in markers}
+    return load_marker_set(name, model).moving.aliases
 
 
 def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | None:
@@ -141,13 +131,9 @@ def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | Non
 def screen_labels(
     trial: MarkerTrial, matched: int, marker_set: MarkerSet, model: Model
 ) -> list[Finding]:
-    """Findings on a recording's labels.
+    """Findings on a recording's labels, ``matched`` of which are of the set.
 
-    Args:
-        trial: with the labels of the file.
-        matched: markers of the set that it has.
-        marker_set: without markers of static trials.
-        model: that carries them.
+    The set has no markers of static trials.
     """
     markers = len(marker_set.names)
     share = matched / markers

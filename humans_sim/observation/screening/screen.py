@@ -30,6 +30,7 @@ from humans_sim.observation.screening.arrangement import (
     Arrangement,
     ExpectedMarkers,
     Tetrahedra,
+    mean,
     median,
 )
 from humans_sim.observation.screening.findings import (
@@ -66,10 +67,8 @@ def screen_scale(
 ) -> tuple[float, list[Finding]]:
     """The factor that positions need, and why.
 
-    Args:
-        scale: size of the recording over that of the model; NaN: not known.
-        given: whether the user gave the unit, which is then not changed.
-        height: stature of the model; None: it has none [m].
+    The scale is the size of the recording over that of the model, NaN where it is not
+    known; a unit that the user gave is not changed. The stature is the model's [m].
     """
     if math.isnan(scale):
         return 1.0, []
@@ -151,8 +150,7 @@ def _distance_gains(arrangement: Arrangement, order: np.ndarray) -> np.ndarray:
     cost = np.where(np.isnan(cost), own[:, None], cost)  # no gain by what is not seen
     between = cost[:, rows, rows] - own  # of the two, which an exchange does not change
     gain = own.sum(axis=1)[:, None] - cost.sum(axis=2) + between
-    total: np.ndarray = gain + gain.T
-    return total
+    return np.asarray(gain + gain.T)
 
 
 _HIGH, _LOW = 0.75, 0.2
@@ -207,14 +205,14 @@ def screen_up(
     share = (height - height.min()) / max(float(np.ptp(height)), 1e-9)
     top, bottom = share > _HIGH, share < _LOW
     length = float(height[top].mean() - height[bottom].mean())
-    bodies = _mean(positions[:, top]) - _mean(positions[:, bottom])
+    bodies = mean(positions[:, top], 1) - mean(positions[:, bottom], 1)
     bodies = bodies[~np.isnan(bodies).any(axis=1)] / max(length, 1e-9)
     if not len(bodies):
         return Upright()
     down = float((bodies[:, 2] < _DOWN).mean())
     along = np.linalg.norm(bodies[:, :2], axis=1)
     level = float(((np.abs(bodies[:, 2]) < _LEVEL) & (along > _LONG)).mean())
-    middle = _mean(positions)
+    middle = mean(positions, 1)
     middle = middle[~np.isnan(middle).any(axis=1)]
     travels = float(np.linalg.norm(np.ptp(middle, axis=0))) > _TRAVEL * length
     busy = bool((speeds[bottom] > _BUSY).mean() > _UPSIDE_DOWN)
@@ -232,15 +230,6 @@ def screen_up(
     severity = Severity.REFUSAL if travels or down > _UPSIDE_DOWN else Severity.DOUBT
     text += f": is {word} up (--up)?"
     return Upright(findings=(Finding(Topic.UP, text, severity),))
-
-
-def _mean(positions: np.ndarray) -> np.ndarray:
-    """Mean of the markers seen (n, 3); NaN where none is."""
-    seen = ~np.isnan(positions)
-    count = seen.sum(axis=1)
-    total = np.where(seen, positions, 0.0).sum(axis=1)
-    mean: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return mean
 
 
 def _axis(bodies: np.ndarray) -> str:
@@ -288,9 +277,7 @@ def look_at(trial: MarkerTrial) -> MarkerTrial:
 def speeds(trial: MarkerTrial, lag: float | None = None) -> np.ndarray:
     """Speeds of markers at some times, NaN where not seen (k, m) [m/s].
 
-    Args:
-        trial: some frames of a recording, or all.
-        lag: time over which they are measured [s]; None: from one frame to the next.
+    Measured over a lag [s]; None: from one frame to the next.
     """
     nothing = np.full((1, len(trial.names)), np.nan)
     if len(trial) < 2:
@@ -308,8 +295,7 @@ def speeds(trial: MarkerTrial, lag: float | None = None) -> np.ndarray:
     pairs = pairs[np.unique(np.linspace(0, len(pairs) - 1, 2 * _PLACES).astype(int))]
     steps = trial.positions[later[pairs]] - trial.positions[pairs]
     spans = times[later[pairs]] - times[pairs]
-    found: np.ndarray = np.linalg.norm(steps, axis=2) / spans[:, None]
-    return found
+    return np.asarray(np.linalg.norm(steps, axis=2) / spans[:, None])
 
 
 def disorder(trial: MarkerTrial) -> float:
@@ -376,11 +362,7 @@ class Screening:
         )
 
     def check(self, recording: object) -> None:
-        """Refuse a recording that cannot be the person.
-
-        Raises:
-            ScreeningError: it cannot.
-        """
+        """Refuse a recording that cannot be the person: :class:`ScreeningError`."""
         if self.refused:
             raise ScreeningError(recording, self.findings)
 
@@ -422,14 +404,7 @@ def screen(
     marker_set: MarkerSet,
     known: AxesKnown | None = None,
 ) -> Screening:
-    """Look at a recording.
-
-    Args:
-        model: the person.
-        trial: markers in the names of the set, neither filled nor filtered.
-        marker_set: markers of the set that are used on motions.
-        known: what the user gave.
-    """
+    """Look at a recording: markers of motions, neither filled nor filtered."""
     known = known or AxesKnown()
     trial = look_at(trial)
     seen = ~trial.occluded
@@ -443,7 +418,12 @@ def screen(
     factor, findings = screen_scale(look.scale, known.units, height)
     look = Arrangement(expected, tetrahedra, factor * positions)
     if look.misplaced > _MIXED:
-        return Screening((_mixed(look),))  # whatever else there is follows from it
+        text = (
+            f"{100 * look.misplaced:.0f} % of the distances between markers are those "
+            "of no posture: labels stand on other markers"
+        )
+        # whatever else there is follows from it
+        return Screening((Finding(Topic.PLACES, text, Severity.REFUSAL),))
     findings += _screen_labels(look)
     findings += _screen_motion(look, factor * speeds(trial), factor * disorder(trial))
     walking = median(factor * speeds(trial, LAG))
@@ -459,14 +439,6 @@ def _expected(
 ) -> tuple[ExpectedMarkers, Tetrahedra]:
     expected = ExpectedMarkers.of(model, [marker_set[name] for name in names])
     return expected, Tetrahedra.of(expected)
-
-
-def _mixed(look: Arrangement) -> Finding:
-    text = (
-        f"{100 * look.misplaced:.0f} % of the distances between markers are those of "
-        "no posture: labels stand on other markers"
-    )
-    return Finding(Topic.PLACES, text, Severity.REFUSAL)
 
 
 def _screen_labels(look: Arrangement) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,12 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> FileJob:
     return FileJob(path, human, "canonical")
 
 
+def changed(job: FileJob, **change: Any) -> FileJob:
+    """A job with other fields, of its own or of its options."""
+    own = {key: change.pop(key) for key in vars(job) if key in change}
+    return replace(job, options=replace(job.options, **change), **own)
+
+
 def finished(job: FileJob) -> FileWorker:
     """A worker at its end."""
     job.check()
@@ -41,7 +48,7 @@ def finished(job: FileJob) -> FileWorker:
 @pytest.mark.study
 def test_part_of_a_file(job: FileJob, tmp_path: Path) -> None:
     """The part asked for is done, and written."""
-    worker = finished(replace(job, start=0.1, end=0.3, folder=tmp_path / "new" / "out"))
+    worker = finished(changed(job, start=0.1, end=0.3, folder=tmp_path / "new" / "out"))
     assert worker.error is None
     result = worker.result
     assert result is not None
@@ -65,7 +72,7 @@ def test_part_of_a_file(job: FileJob, tmp_path: Path) -> None:
 
 def test_nothing_is_written_without_a_folder(job: FileJob) -> None:
     """The result is there all the same."""
-    worker = finished(replace(job, mode="smooth", end=0.2))
+    worker = finished(changed(job, mode="smooth", end=0.2))
     assert worker.result is not None
     assert worker.result.mode == "smooth"
     assert worker.files == ()
@@ -93,7 +100,7 @@ def test_a_job_is_cancelled(job: FileJob, tmp_path: Path) -> None:
 def test_jobs_that_are_refused(job: FileJob, change: dict, message: str) -> None:  # type: ignore[type-arg]
     """The error says why."""
     with pytest.raises(hs.errors.ParameterError, match=message):
-        replace(job, **change).check()
+        changed(job, **change).check()
 
 
 def test_a_folder_that_is_a_file(job: FileJob) -> None:
@@ -113,6 +120,6 @@ def test_a_folder_that_is_a_file(job: FileJob) -> None:
 )
 def test_jobs_that_fail(job: FileJob, change: dict, message: str) -> None:  # type: ignore[type-arg]
     """What only the thread finds out is kept for whoever asks."""
-    worker = finished(replace(job, **change))
+    worker = finished(changed(job, **change))
     assert isinstance(worker.error, hs.HumansError)
     assert message in str(worker.error)

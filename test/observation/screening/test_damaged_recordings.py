@@ -14,7 +14,6 @@ import pytest
 import humans_sim as hs
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.screening.findings import motion_markers
 from humans_sim.observation.screening.screen import screen
 
 REFUSED, CORRECTED, DOUBTFUL = "refused", "corrected", "doubtful"
@@ -229,7 +228,7 @@ def test_a_wrong_set(walker: Walker) -> None:
 @pytest.mark.study
 def test_each_pair_of_a_segment(walker: Walker) -> None:
     """Any two labels of a segment on each other's markers: refused, or doubtful."""
-    used = motion_markers(walker.markers)
+    used = walker.markers.moving
     names = [name for name in walker.trial.names if name in used.names]
     trial = walker.trial.select(names).samples(slice(0, 24))
     refused = []

@@ -19,7 +19,6 @@ from humans_sim.observation.screening.findings import (
     Severity,
     Topic,
     match_sets,
-    motion_markers,
 )
 from humans_sim.observation.screening.screen import (
     FACTORS,
@@ -74,7 +73,7 @@ def motion(human: hs.Model, name: str) -> Motion:
 @pytest.fixture(scope="module", params=marker_set_names())
 def markers(request: pytest.FixtureRequest, human: hs.Model) -> MarkerSet:
     """Each set of the package, as worn on motions."""
-    return motion_markers(hs.load_marker_set(request.param, human))
+    return hs.load_marker_set(request.param, human).moving
 
 
 def recorded(
@@ -157,7 +156,7 @@ def test_sizes(scale: float, severity: Severity | None) -> None:
 
 def test_what_the_user_gives_is_kept(human: hs.Model) -> None:
     """A unit or an axis that was given is refused, not changed."""
-    markers = motion_markers(hs.load_marker_set("cmu", human))
+    markers = hs.load_marker_set("cmu", human).moving
     trial = recorded(human, markers, "walks north")
     large = trial.moved(1000.0 * to_y_up(trial.positions))
     look = screen(human, large, markers)
@@ -176,7 +175,7 @@ def to_y_up(positions: np.ndarray) -> np.ndarray:
 
 def test_markers_of_some_joints_are_missing(human: hs.Model) -> None:
     """Joints that the set sees and the recording does not are named."""
-    markers = motion_markers(hs.load_marker_set("plug-in-gait", human))
+    markers = hs.load_marker_set("plug-in-gait", human).moving
     trial = recorded(human, markers, "sits", 0.2)
     no_hands = [name for name in trial.names if "FIN" not in name]
     look = screen(human, trial.select(no_hands), markers)
@@ -207,7 +206,7 @@ def test_forced(human: hs.Model) -> None:
 @pytest.mark.parametrize("rate", [30.0, 100.0, 1000.0])
 def test_frames_in_their_order(human: hs.Model, rate: float) -> None:
     """A quick motion at any rate is in order; shuffled it is not."""
-    markers = motion_markers(hs.load_marker_set("cmu", human))
+    markers = hs.load_marker_set("cmu", human).moving
 
     def swinging(t: float) -> np.ndarray:
         joints = 0.5 * np.sin(9.0 * t) * np.ones(len(human.joint_names))
