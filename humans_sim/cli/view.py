@@ -148,43 +148,12 @@ def play(
     Raises:
         ParameterError: they cannot be shown beside each other.
     """
-    from humans_sim.anatomy.wrist.wrist_run import WristRun
-
-    wrists = [run for run in runs if isinstance(run, WristRun)]
-    if wrists and len(runs) > 1:
-        raise ParameterError("a motion of a wrist is shown by itself")
     with until_interrupted(), described_os_errors():
-        if wrists:
-            _play_wrist(wrists[0], port, host, seconds)
-            return
         from humans_sim.view.browser.run_page import RunPage
 
-        bipeds = [run for run in runs if not isinstance(run, WristRun)]
-        page = RunPage(bipeds, labels, port, host)
+        page = RunPage(runs, labels, port, host)
         print_address("the run" if len(runs) == 1 else "the runs", page.url, host)
         try:
             page.run(seconds)
         finally:
             page.stop()
-
-
-def _play_wrist(run: WristRun, port: int, host: str, seconds: float | None) -> None:
-    """A motion of a wrist again and again, in real time."""
-    import numpy as np
-
-    from humans_sim.view.browser.wrist_page import WristView
-
-    view = WristView(run, port, host)
-    print_address("the run", view.url, host)
-    pause, begun = 1.0, time.monotonic()
-    try:
-        while True:
-            start = time.monotonic()
-            while (now := time.monotonic() - start + run.t[0]) < run.t[-1] + pause:
-                k = min(int(np.searchsorted(run.t, now)), len(run.t) - 1)
-                view.show(k)
-                time.sleep(1 / 30)
-                if seconds is not None and time.monotonic() - begun > seconds:
-                    return
-    finally:
-        view.stop()

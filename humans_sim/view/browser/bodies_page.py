@@ -19,9 +19,15 @@ from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import MALFORMED_CONTENT, ConfigurationError, RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run, body_poses
-from humans_sim.view.browser.page import recorded_page, silence
 from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.scene import STAGE, Scene, free_port
+from humans_sim.view.browser.scene import (
+    DEFAULT_PORT,
+    FLOOR_COLOURS,
+    HOST,
+    STAGE,
+    Scene,
+    free_port,
+)
 from humans_sim.view.browser.scene_layers import lay_terrain
 
 
@@ -196,34 +202,31 @@ def _mesh(body: Mapping[str, Any]) -> tuple[trimesh.Trimesh, np.ndarray]:
 _SIGHT = np.array([0.35, -1.0, 0.45])
 _FAR = 0.95
 _GRID = 0.1
-_HOST = "127.0.0.1"
 
 
 class BodiesView:
-    """A run with free bodies in the browser viewer, a sample at a time.
+    """A run with free bodies on a page, a sample at a time.
 
-    Attributes:
-        url: of the page, with its token.
+    Args:
+        run: with its record of bodies.
+        port: the next free one is taken.
+        host: address to listen on.
+        page: to show it on; a new one unless given.
+
+    Raises:
+        RunFileError: what is recorded of the bodies is damaged.
     """
+
+    legend = ""
 
     def __init__(
         self,
         run: Run,
-        port: int = 8080,
-        host: str = _HOST,
+        port: int = DEFAULT_PORT,
+        host: str = HOST,
         page: PageServer | None = None,
     ) -> None:
-        """Build the scene and show its beginning.
-
-        Args:
-            run: with its record of bodies.
-            port: the next free one is taken.
-            host: address to listen on.
-            page: to show it on; a new one unless given.
-
-        Raises:
-            RunFileError: what is recorded of the bodies is damaged.
-        """
+        self.title = str(run.info.get("system", "scene"))
         shapes = body_meshes(run.info)
         self._run, self._poses = run, body_poses(run)
         robot = recorded_model(run.info) if "model" in run.info else None
@@ -238,7 +241,6 @@ class BodiesView:
             self._page = page or PageServer(host, free_port(host, port))
             self.server = self._page.viser
             _floor(self.server, run, shapes)
-        self.url = self._page.url
         scene = self.server.scene
         self._bodies = [
             scene.add_mesh_trimesh(f"{STAGE}/bodies/{k}", shape)
@@ -269,17 +271,6 @@ class BodiesView:
         self._page.stop()
 
 
-def bodies_page(run: Run) -> str:
-    """The text of a page that plays a run with free bodies, again and again.
-
-    Raises:
-        RunFileError: what is recorded of the bodies is damaged.
-    """
-    with silence():
-        view = BodiesView(run, port=0)
-    return recorded_page(view, run.t, str(run.info.get("system", "scene")))
-
-
 def _floor(
     server: viser.ViserServer, run: Run, shapes: Sequence[trimesh.Trimesh]
 ) -> None:
@@ -296,11 +287,7 @@ def _floor(
         height=60.0,
         cell_size=cell,
         section_size=5 * cell,
-        cell_color=(215, 217, 220),
-        section_color=(170, 174, 180),
-        plane_color=(238, 240, 242),
-        plane_opacity=1.0,
-        shadow_opacity=0.35,
+        **FLOOR_COLOURS,
     )
 
 

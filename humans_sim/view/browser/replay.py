@@ -223,22 +223,6 @@ class Replay:
         worn = self._coat.at(float(self.run.t[k]))
         return np.concatenate([self._cables.at(k), worn])
 
-    def indices(self, period: float) -> list[int]:
-        """Samples at least a period apart, the first and the last among them."""
-        kept, t = [0], self.run.t
-        for k in range(1, len(t)):
-            if t[k] - t[kept[-1]] >= period * (1 - 1e-6):
-                kept.append(k)
-        return kept if kept[-1] == len(t) - 1 else [*kept, len(t) - 1]
-
-    def nearest(self, times: np.ndarray) -> list[int]:
-        """Samples nearest to some times."""
-        t = self.run.t
-        right = np.clip(np.searchsorted(t, times), 1, max(len(t) - 1, 1))
-        left = right - 1
-        right = np.minimum(right, len(t) - 1)
-        return np.where(times - t[left] <= t[right] - times, left, right).tolist()
-
     def arrows(self, k: int, each: bool = False) -> np.ndarray:
         """Forces of the scene at a sample as arrows (n, 2, 3) [m].
 

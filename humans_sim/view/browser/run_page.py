@@ -19,27 +19,27 @@ import numpy as np
 import viser
 from PIL import Image
 
+from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.results.run import Run
 from humans_sim.view.browser.bodies_page import BodiesView
 from humans_sim.view.browser.gate import Incoming
-from humans_sim.view.browser.page import show_sample
+from humans_sim.view.browser.network_page import NetworkView
+from humans_sim.view.browser.page import PAUSE, BipedView
 from humans_sim.view.browser.page_server import RENDERED_MESSAGE, PageServer
 from humans_sim.view.browser.panel import add_view
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import (
     DEFAULT_PORT,
+    HOST,
     STAGE,
     Follower,
     Scene,
     free_port,
 )
+from humans_sim.view.browser.wrist_page import WristView
 from humans_sim.view.html_templates import render
-from humans_sim.view.looping_film import looping_film
-
-_END = 1.0
-"""How long the last picture stays before it starts again [s]."""
 
 
 class TimeLine:
@@ -113,7 +113,7 @@ class TimeLine:
                 self._playing = False
             else:
                 self._rested += passed
-                if self._rested >= _END:
+                if self._rested >= PAUSE:
                     self._time, self._rested = self.start, 0.0
             return self._time
 
@@ -311,7 +311,7 @@ class RunPage:
     """Serves a page and plays runs on it.
 
     Args:
-        runs: of bipeds, up to six beside each other, or one of free bodies.
+        runs: of bipeds, up to six beside each other, or one of anything else.
         labels: what the runs are called.
         port: first port to try; 0: any.
         host: address to listen on.
@@ -327,28 +327,29 @@ class RunPage:
 
     def __init__(
         self,
-        runs: Sequence[Run],
+        runs: Sequence[Run | WristRun],
         labels: Sequence[str] = (),
         port: int = DEFAULT_PORT,
-        host: str = "127.0.0.1",
+        host: str = HOST,
     ) -> None:
         if not 1 <= len(runs) <= MOST_RUNS:
             raise ParameterError(f"1 to {MOST_RUNS} runs can be shown, not {len(runs)}")
-        bodies = [run for run in runs if "bodies" in run.info]
-        if bodies and len(runs) > 1:
+        if len(runs) > 1 and any(_alone(run) for run in runs):
             raise ParameterError(
                 "only runs of bipeds are shown beside each other, not those with free "
-                "bodies: open each by itself"
+                "bodies, networks and wrists: open each by itself"
             )
-        replays = [] if bodies else [Replay(run) for run in runs]
+        replays = [
+            Replay(run) for run in runs if isinstance(run, Run) and not _alone(run)
+        ]
         self._page = PageServer(
             host, free_port(host, port), _title(runs), largest=RENDERED_MESSAGE
         )
         self.server, self.url = self._page.viser, self._page.url
         self._scenes: list[Scene] = []
         self._follower: Follower | None = None
-        if bodies:
-            view = BodiesView(runs[0], page=self._page)
+        view = None if replays else _view(runs[0], self._page)
+        if view is not None:
             self._tracks = [Track(runs[0].t, view.show)]
         else:
             self._tracks = self._place(replays, labels)
@@ -360,6 +361,8 @@ class RunPage:
         self._panel = RunPanel(
             self.server.gui, self.line, _period(runs), self._actions()
         )
+        if isinstance(view, WristView):
+            view.add_controls()
 
     def _place(self, replays: Sequence[Replay], labels: Sequence[str]) -> list[Track]:
         """Put the bodies beside each other, the first one on the left."""
@@ -368,19 +371,19 @@ class RunPage:
         alike = _one_floor(replays)
         tracks = []
         for k, replay in enumerate(replays):
-            scene = Scene(
-                replay.model,
-                ground=replay.ground,
-                axes=False,
+            label = labels[k] if len(replays) > 1 and k < len(labels) else ""
+            view = BipedView(
+                replay,
+                label,
                 page=self._page,
                 stage=STAGE if k == 0 else f"{STAGE}_{k}",
                 beside=np.array([0.0, apart * (middle - k), 0.0]),
                 floor=k == 0 or not alike,
                 lane=None if alike else apart,
             )
-            label = labels[k] if len(replays) > 1 and k < len(labels) else ""
-            self._scenes.append(scene)
-            tracks.append(_track(scene, replay, label))
+            self._scenes.append(view.scene)
+            places = replay.run.q[:, :2]
+            tracks.append(Track(replay.run.t, view.show, places.__getitem__))
         self._follower = Follower(height)
         far = 1.1 + 0.45 * (len(replays) - 1)
         centre = np.array([0.0, 0.0, 0.45 * height])
@@ -470,6 +473,8 @@ class RunPage:
         finally:
             line.seek(before)
             line.play(playing)
+        from humans_sim.view.film.film import looping_film
+
         pause = max(span / max(count - 1, 1), _FRAME_TIME)
         content = looping_film(pictures, round(pause, 2), _COLOURS)
         client.send_file_download("run.gif", content, save_immediately=True)
@@ -480,12 +485,19 @@ class RunPage:
         self._page.stop()
 
 
-def _track(scene: Scene, replay: Replay, label: str) -> Track:
-    return Track(
-        replay.run.t,
-        lambda k: show_sample(scene, replay, k, label),
-        lambda k: replay.run.q[k, :2],
-    )
+def _alone(run: Run | WristRun) -> bool:
+    """Whether a run is of something else than a biped by itself."""
+    return isinstance(run, WristRun) or bool({"bodies", "network"} & run.info.keys())
+
+
+def _view(
+    run: Run | WristRun, page: PageServer
+) -> WristView | NetworkView | BodiesView:
+    if isinstance(run, WristRun):
+        return WristView(run, page=page)
+    if "network" in run.info:
+        return NetworkView(run, page=page)
+    return BodiesView(run, page=page)
 
 
 def _one_floor(replays: Sequence[Replay]) -> bool:
@@ -502,13 +514,13 @@ def _one_floor(replays: Sequence[Replay]) -> bool:
     return len(replays) == 1 or (all(own == floors[0] for own in floors) and not soft)
 
 
-def _period(runs: Sequence[Run]) -> float:
+def _period(runs: Sequence[Run | WristRun]) -> float:
     """Time between two samples, of the finest run [s]."""
     gaps = [np.diff(run.t) for run in runs if len(run.t) > 1]
     known = [float(np.median(gap)) for gap in gaps if np.median(gap) > 0]
     return min(known, default=0.01)
 
 
-def _title(runs: Sequence[Run]) -> str:
+def _title(runs: Sequence[Run | WristRun]) -> str:
     names = dict.fromkeys(str(run.info.get("system", "run")) for run in runs)
     return f"humans_sim: {', '.join(names)}"

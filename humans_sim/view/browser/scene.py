@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import socket
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -32,7 +33,16 @@ from humans_sim.view.browser.scene_layers import (
     solids,
 )
 
-DEFAULT_PORT = 8080
+HOST, DEFAULT_PORT = "127.0.0.1", 8080
+"""Where pages are served: for this machine alone, on this port or the next free one."""
+FLOOR_COLOURS: dict[str, Any] = {
+    "cell_color": (215, 217, 220),
+    "section_color": (170, 174, 180),
+    "plane_color": (238, 240, 242),
+    "plane_opacity": 1.0,
+    "shadow_opacity": 0.35,
+}
+"""Of grids that are floors."""
 FORCE_COLOUR = (214, 39, 40)
 """Red, green, blue of the arrows of forces."""
 _PORTS_TRIED = 20
@@ -59,7 +69,7 @@ class Scene:
     def __init__(
         self,
         model: Model,
-        host: str = "127.0.0.1",
+        host: str = HOST,
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
         axes: bool = True,
@@ -149,11 +159,7 @@ class Scene:
             height=extent if self._lane is None else self._lane,
             cell_size=cell,
             section_size=_SECTION * cell,
-            cell_color=(215, 217, 220),
-            section_color=(170, 174, 180),
-            plane_color=(238, 240, 242),
-            plane_opacity=1.0,
-            shadow_opacity=0.35,
+            **FLOOR_COLOURS,
             wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
             position=point,
         )

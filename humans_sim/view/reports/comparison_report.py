@@ -250,13 +250,14 @@ def _coordinates(comparison: RunComparison) -> Table:
 def _film(run: Run, t: np.ndarray) -> dict[str, str]:
     """A film of the common time, the same for both."""
     from humans_sim.view.browser.replay import Replay
-    from humans_sim.view.film.pictures import film
+    from humans_sim.view.film.film import film
+    from humans_sim.view.film.pictures import BipedPainter
 
     end = min(float(t[-1]), float(t[0]) + LONGEST_FILM)
     first, last = np.searchsorted(run.t, [t[0], end])
     shown = run[int(first) : int(last) + 1]
     try:
-        content = film(Replay(shown))
+        content = film(BipedPainter(Replay(shown)))
     except HumansError as error:
         return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s"

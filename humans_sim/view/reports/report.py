@@ -211,11 +211,12 @@ def check_table(checked: Check) -> Table:
 
 def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
     from humans_sim.view.browser.replay import Replay
-    from humans_sim.view.film.pictures import film
+    from humans_sim.view.film.film import film
+    from humans_sim.view.film.pictures import BipedPainter
 
     shown = _excerpt(motion.run, summary)
     try:
-        content = film(Replay(shown, motion.model), pixels=FILM_PIXELS)
+        content = film(BipedPainter(Replay(shown, motion.model), FILM_PIXELS))
     except HumansError as error:
         return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"
@@ -252,10 +253,9 @@ def _excerpt(run: Run, summary: WalkSummary) -> Run:
 def _scene(motion: RunMotion) -> dict[str, str]:
     """The run as a scene to turn; a heavy one is left out, and the page says so."""
     from humans_sim.view.browser.page import page_of
-    from humans_sim.view.browser.replay import Replay
 
     try:
-        text = page_of(Replay(motion.run, motion.model))
+        text = page_of(motion.run, motion.model)
     except HumansError as error:
         return {"page": "", "failure": str(error)}
     return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}

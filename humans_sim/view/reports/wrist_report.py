@@ -238,15 +238,17 @@ def _plausible(run: WristRun) -> Table:
 
 
 def _film(run: WristRun) -> dict[str, str]:
-    from humans_sim.view.film.wrist_pictures import wrist_film
+    from humans_sim.view.film.film import film
+    from humans_sim.view.film.wrist_pictures import WristPainter
 
-    return {"url": image_url(wrist_film(run), "gif"), "text": "slower than it was"}
+    content = film(WristPainter(run))
+    return {"url": image_url(content, "gif"), "text": "from two sides"}
 
 
 def _scene(run: WristRun) -> dict[str, str]:
-    from humans_sim.view.browser.wrist_page import wrist_page
+    from humans_sim.view.browser.page import page_of
 
-    text = wrist_page(run)
+    text = page_of(run)
     return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}
 
 
