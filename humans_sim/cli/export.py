@@ -17,6 +17,7 @@ from humans_sim.cli.options import (
     checked_option,
     model_names,
     output_file,
+    output_option,
     positive,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
@@ -148,12 +149,7 @@ def compare(
     b: Annotated[Path, typer.Argument(help="A run file of the same system.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write it as one page, too.",
-            callback=output_file(".html"),
-        ),
+        output_option("Write it as one page, too.", ".html"),
     ] = None,
     plot: Annotated[
         Path | None,

@@ -24,6 +24,7 @@ from rich.table import Table
 from humans_sim.cli.options import (
     Seconds,
     checked_option,
+    flag,
     graph_names,
     model_names,
     number,
@@ -55,13 +56,10 @@ def up(
     model: Annotated[
         str | None, typer.Option(help="Another model.", autocompletion=model_names)
     ] = None,
-    headless: Annotated[
-        bool, typer.Option("--headless", help="Without the browser page.")
-    ] = False,
+    headless: Annotated[bool, flag("--headless", "Without the browser page.")] = False,
     seconds: Seconds = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Count messages; fail where a topic is silent."),
+        bool, flag("--check", "Count messages; fail where a topic is silent.")
     ] = False,
     ros_args: Annotated[
         list[str] | None,

@@ -126,13 +126,29 @@ def numbers_of_option(name: str, text: str) -> tuple[float, ...]:
 
 
 def checked_option(text: str, check: Check) -> Any:
-    """An option whose value is checked before the work.
+    """An option whose value is checked before the work."""
+    return typer.Option(help=text, callback=check)
+
+
+def flag(name: str, text: str) -> Any:
+    """An option without a value.
 
     Args:
+        name: as it is typed.
         text: its help.
-        check: of its value.
     """
-    return typer.Option(help=text, callback=check)
+    return typer.Option(name, help=text)
+
+
+def output_option(text: str, *suffixes: str) -> Any:
+    """The option ``--output``, a file that can be written."""
+    return typer.Option("--output", "-o", help=text, callback=output_file(*suffixes))
+
+
+def picture_option(text: str) -> Any:
+    """An option that names the file of a picture."""
+    pictures = (".png", ".svg", ".pdf")
+    return checked_option(f"{text}: .png, .svg or .pdf.", output_file(*pictures))
 
 
 positive = number(above=0.0)

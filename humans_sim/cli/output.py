@@ -4,9 +4,6 @@
 Commands are registered by :func:`register`, which adds ``--json`` to them; they print
 on :data:`console`, and put what they found into the object by :func:`result`. With
 ``--json`` the object is all there is on standard output, text goes to standard error.
-
-Also: help that shows flags as they are typed, and progress on standard error (bars on a
-terminal, lines elsewhere).
 """
 
 from __future__ import annotations
@@ -275,7 +272,6 @@ class Display:
     """
 
     def __init__(self) -> None:
-        """Nothing is under way yet."""
         self._console = Console(stderr=True)
         self.bars = Progress(
             TextColumn("{task.description}"),

@@ -14,10 +14,12 @@ from rich.table import Table
 from humans_sim.cli.options import (
     ANIMATIONS,
     checked_option,
+    flag,
     marker_set_names,
     model_names,
     number,
     output_file,
+    picture_option,
     positive,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
@@ -90,9 +92,7 @@ def retarget(
     ] = True,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw the motion: .png, .svg or .pdf.", output_file(".png", ".svg", ".pdf")
-        ),
+        picture_option("Draw the motion"),
     ] = None,
     animate: Annotated[
         Path | None,
@@ -102,7 +102,7 @@ def retarget(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write also what fails in simulation.")
+        bool, flag("--force", "Write also what fails in simulation.")
     ] = False,
 ) -> None:
     """Take a person's motion over to a robot, within its limits and balance."""

@@ -11,7 +11,13 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from humans_sim.cli.options import checked_option, output_file, positive
+from humans_sim.cli.options import (
+    checked_option,
+    flag,
+    output_file,
+    picture_option,
+    positive,
+)
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.files import check_output_file, write_atomically
 
@@ -24,13 +30,10 @@ def init_robot(
     urdf: Annotated[Path, typer.Argument(help="The robot: .urdf or .xacro.")],
     picture: Annotated[
         Path | None,
-        checked_option(
-            "Draw what was understood: .png, .svg or .pdf.",
-            output_file(".png", ".svg", ".pdf"),
-        ),
+        picture_option("Draw what was understood"),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over files that are there.")
+        bool, flag("--overwrite", "Over files that are there.")
     ] = False,
 ) -> None:
     """Find legs and soles of a URDF, and write how it stands and walks beside it."""
@@ -106,10 +109,7 @@ def tune_servos(
     ] = 5.0,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw the step responses: .png, .svg or .pdf.",
-            output_file(".png", ".svg", ".pdf"),
-        ),
+        picture_option("Draw the step responses"),
     ] = None,
     save: Annotated[
         Path | None,

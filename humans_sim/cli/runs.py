@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones.
-
-Also their tables of runs.
-"""
+"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones."""
 
 from __future__ import annotations
 
@@ -22,10 +19,13 @@ from humans_sim.cli.options import (
     Integrator,
     Method,
     checked_option,
+    flag,
     model_names,
     number,
     numbers_of_option,
     output_file,
+    output_option,
+    picture_option,
     positive,
     scenario_names,
 )
@@ -100,9 +100,7 @@ def run(
     ] = None,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw the run: .png, .svg or .pdf.", output_file(".png", ".svg", ".pdf")
-        ),
+        picture_option("Draw the run"),
     ] = None,
     animate: Annotated[
         Path | None,
@@ -111,9 +109,7 @@ def run(
             output_file(*ANIMATIONS),
         ),
     ] = None,
-    view: Annotated[
-        bool, typer.Option("--view", help="Play it in the browser.")
-    ] = False,
+    view: Annotated[bool, flag("--view", "Play it in the browser.")] = False,
 ) -> None:
     """Simulate a scenario and check its physics (without a name: list them)."""
     from humans_sim.applications.batch.variations import parse_settings
@@ -298,22 +294,14 @@ def report(
     file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The page; default: beside the run.",
-            callback=output_file(".html"),
-        ),
+        output_option("The page; default: beside the run.", ".html"),
     ] = None,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
     animation: Annotated[
         bool, typer.Option(help="With a film and a scene to turn; they take longer.")
     ] = True,
     walked: Annotated[
-        bool,
-        typer.Option(
-            "--walked", help="Fail unless it walked, did not fall, and is clean."
-        ),
+        bool, flag("--walked", "Fail unless it walked, did not fall, and is clean.")
     ] = False,
 ) -> None:
     """Report a run: steps, distance, balance, checks; write it as one page."""

@@ -13,6 +13,7 @@ import typer
 from humans_sim.cli.options import (
     Seconds,
     checked_option,
+    flag,
     model_names,
     port_number,
     positive,
@@ -50,11 +51,9 @@ def view(
         str,
         typer.Option(help="Address to listen on; the default is this machine only."),
     ] = "127.0.0.1",
-    move: Annotated[
-        bool, typer.Option("--move", help="Let the joints sway, without ROS.")
-    ] = False,
+    move: Annotated[bool, flag("--move", "Let the joints sway, without ROS.")] = False,
     walk: Annotated[
-        bool, typer.Option("--walk", help="Let it walk, simulated, without ROS.")
+        bool, flag("--walk", "Let it walk, simulated, without ROS.")
     ] = False,
     seconds: Seconds = None,
 ) -> None:

@@ -162,11 +162,7 @@ def _topics(run: Run) -> RosTopics:
 
 
 def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
-    """Where the biped touches; None where a scene of bodies is not known well enough.
-
-    Raises:
-        ParameterError: the run has other joints or contacts than its model.
-    """
+    """Where the biped touches; None where a scene of bodies is not known enough."""
     if run.position_names[7 : model.nq] != model.joint_names:
         name = str(run.info.get("system", "run"))
         raise ParameterError(

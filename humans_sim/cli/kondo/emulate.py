@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from humans_sim.cli.kondo.session import Robot, ended_by_signals, uninterrupted
-from humans_sim.cli.options import Seconds, checked_option, output_file, share
+from humans_sim.cli.options import Seconds, checked_option, flag, output_file, share
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -34,7 +34,7 @@ _SIDES = ("front", "back", "left", "right")
 
 def emulate(
     simulate: Annotated[
-        bool, typer.Option("--simulate", help="The servos turn a simulated body.")
+        bool, flag("--simulate", "The servos turn a simulated body.")
     ] = False,
     lying: Annotated[
         str | None,
@@ -52,9 +52,7 @@ def emulate(
         float, checked_option("Share of answers that are late.", share)
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the faults' chance.")] = 0,
-    view: Annotated[
-        bool, typer.Option("--view", help="Show the robot in the browser.")
-    ] = False,
+    view: Annotated[bool, flag("--view", "Show the robot in the browser.")] = False,
     record: Annotated[
         Path | None,
         checked_option("With --simulate: write the run, .npz.", output_file(".npz")),

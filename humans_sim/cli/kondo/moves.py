@@ -28,7 +28,7 @@ from humans_sim.cli.kondo.session import (
     progress,
     robot_settings,
 )
-from humans_sim.cli.options import checked_option, number
+from humans_sim.cli.options import checked_option, flag, number
 from humans_sim.cli.output import console, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
@@ -61,9 +61,7 @@ def pose(
     joints: Annotated[
         list[str], typer.Argument(help="JOINT=DEGREES ...", metavar="JOINT=ANGLE...")
     ],
-    radians: Annotated[
-        bool, typer.Option("--radians", help="The angles are in radians.")
-    ] = False,
+    radians: Annotated[bool, flag("--radians", "The angles are in radians.")] = False,
     port: Port = None,
     robot: Robot = "khr1",
     free: FreeAfter = False,
@@ -87,9 +85,7 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
 
 
 def energize(
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not wait for Enter before it.")
-    ] = False,
+    yes: Annotated[bool, flag("--yes", "Do not wait for Enter before it.")] = False,
     port: Port = None,
     robot: Robot = "khr1",
     on_stop: OnStop = Then.FREE,

@@ -31,7 +31,7 @@ from humans_sim.cli.kondo.session import (
     progress,
     robot_settings,
 )
-from humans_sim.cli.options import checked_option, motion_names, number, positive
+from humans_sim.cli.options import checked_option, flag, motion_names, number, positive
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import check_output_file
@@ -75,7 +75,7 @@ def play(
         checked_option("Write into the boards' memory; do not play.", _MOTION_NUMBER),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="With --store: over another motion.")
+        bool, flag("--overwrite", "With --store: over another motion.")
     ] = False,
     port: Port = None,
     robot: Robot = "khr1",
@@ -118,7 +118,7 @@ def save(
     ],
     file: Annotated[Path, typer.Argument(help="The motion file .csv to write.")],
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over a file that is there.")
+        bool, flag("--overwrite", "Over a file that is there.")
     ] = False,
     port: Port = None,
     robot: Robot = "khr1",
@@ -193,7 +193,6 @@ class Keys:
     """
 
     def __init__(self) -> None:
-        """Of this process."""
         self._file, self._typed, self._over = sys.stdin.fileno(), b"", False
 
     def line(self, timeout: float | None = None) -> str | None:
@@ -236,7 +235,7 @@ def record(
         int, checked_option("End after so many.", number(least=1, most=POSES))
     ] = POSES,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over a file that is there.")
+        bool, flag("--overwrite", "Over a file that is there.")
     ] = False,
     port: Port = None,
     robot: Robot = "khr1",

@@ -16,7 +16,7 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from humans_sim.cli.options import robot_names
+from humans_sim.cli.options import flag, robot_names
 from humans_sim.cli.output import console, result, say
 from humans_sim.cli.signals import own_handling, raise_interrupt
 from humans_sim.core.errors import HumansError
@@ -62,9 +62,7 @@ OwnLinks = Annotated[
         help="Refuse what lets links of the robot touch each other.",
     ),
 ]
-FreeAfter = Annotated[
-    bool, typer.Option("--free", help="Make the servos limp at the end.")
-]
+FreeAfter = Annotated[bool, flag("--free", "Make the servos limp at the end.")]
 
 
 def robot_settings(name: str, own_links: bool) -> RobotSettings:

@@ -66,7 +66,6 @@ class TakenRange:
     """
 
     def __init__(self, count: int) -> None:
-        """Nothing was taken yet."""
         unknown = np.full(count, math.nan)
         self._possible = deque([_Possible(_BEFORE, unknown, unknown)])
         self._doubted: list[_Possible] = []
@@ -183,21 +182,13 @@ class BoardError(HumansError, RuntimeError):
 class NotFreedError(NoAnswerError):
     """Servos were commanded to go limp, and not every board acknowledged it.
 
-    Attributes:
-        freed: names of the boards that did.
-        perhaps: of those that did not: their servos may be limp, or may hold.
+    Args:
+        seconds: how long it was tried [s].
     """
 
     def __init__(
         self, freed: Sequence[str], perhaps: Sequence[str], seconds: float
     ) -> None:
-        """Report which board is in which state.
-
-        Args:
-            freed: names of boards.
-            perhaps: names of the others.
-            seconds: how long it was tried [s].
-        """
         self.freed, self.perhaps = tuple(freed), tuple(perhaps)
         super().__init__(
             f"freed: {', '.join(freed) or 'no board'}; perhaps freed: "
@@ -213,8 +204,6 @@ class Boards(ABC):
     where a channel is to be left alone, or has no servo.
 
     Attributes:
-        statistics: of the line.
-        names: of the boards.
         resolution: set points are multiples of it [deg].
         taken: set points that each board may have in force; kept by :meth:`move`,
             forgotten by :meth:`free`.
@@ -225,12 +214,6 @@ class Boards(ABC):
     resolution: float = 1.0
 
     def __init__(self, names: Sequence[str], statistics: LinkStatistics) -> None:
-        """Nothing is known of them yet.
-
-        Args:
-            names: of the boards.
-            statistics: of the line.
-        """
         self.names, self.statistics = tuple(names), statistics
         self.withheld: Callable[[], bool] = lambda: False
         self.heard_at = [-math.inf] * len(self.names)

@@ -29,7 +29,6 @@ class RequestQueue(Generic[Owned]):
     """A queue of requests, each a function of what the thread owns."""
 
     def __init__(self) -> None:
-        """No request is open."""
         self._queue: SimpleQueue[tuple[Callable[[Owned], object], Future[object]]] = (
             SimpleQueue()
         )
@@ -107,9 +106,9 @@ _LOOK = 0.5
 class BoardsThread(ABC):
     """Boards on a port; use it in a ``with`` statement.
 
-    Attributes:
-        settings: of the robot.
-        port: of the line.
+    Args:
+        port: name of the serial port.
+        open_boards: opens the boards on a port.
     """
 
     def __init__(
@@ -118,13 +117,6 @@ class BoardsThread(ABC):
         port: str,
         open_boards: Callable[[str, RobotSettings], Boards] = open_rcb1,
     ) -> None:
-        """Name the port; nothing is opened yet.
-
-        Args:
-            settings: of the robot.
-            port: name of the serial port.
-            open_boards: opens the boards on a port.
-        """
         self.settings, self.port = settings, port
         self._open_boards = open_boards
         self._boards: Boards | None = None

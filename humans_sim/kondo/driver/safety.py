@@ -3,8 +3,6 @@
 
 Whatever asks for a position (a topic, a trajectory, a motion, a program), what is sent
 to the boards comes out of a :class:`Guard`.
-
-Also the sending to all boards, and their acknowledgements.
 """
 
 from __future__ import annotations
@@ -51,7 +49,6 @@ class Guard:
     """
 
     def __init__(self, settings: RobotSettings) -> None:
-        """Of a robot; it knows no positions before :meth:`begin`."""
         self._limits = settings.limits
         channels = settings.channels.channels.values()
         self._by_joint: Mapping[str, Channel] = {c.joint: c for c in channels}
@@ -225,12 +222,10 @@ class SetPointDelivery:
     """Says set points to boards; of one thread.
 
     Args:
-        boards: that receive them.
         period: between two set points [s].
     """
 
     def __init__(self, boards: Boards, period: float) -> None:
-        """Every board counts as heard just now."""
         self._boards, self._period = boards, period
         self._beats = 0
         self.answered()

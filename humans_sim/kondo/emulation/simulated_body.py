@@ -50,7 +50,6 @@ class BoardServo(Servo):
     """Servos that follow boards; joints without a channel stay where they started.
 
     Args:
-        model: the robot.
         boards: that lead it, twelve channels each, in the order of the channels.
         channels: which turn which joint; a trim is what the board has in its memory,
             not what the channel map says.
@@ -68,7 +67,6 @@ class BoardServo(Servo):
         channels: ChannelMap,
         **parameters: Any,
     ) -> None:
-        """Put a servo into every joint."""
         for name in _BOARD_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the boards, or cannot be")
@@ -178,11 +176,7 @@ class BodySettings:
     lying: Lying = Lying.NOT
 
     def __post_init__(self) -> None:
-        """Refuse times without meaning.
-
-        Raises:
-            ParameterError: one is not above zero.
-        """
+        """Refuse times without meaning."""
         if not (math.isfinite(self.keep) and self.keep > 0.0):
             raise ParameterError(f"keep must be above zero, not {self.keep}")
 
@@ -207,12 +201,18 @@ class SimulatedBody:
     Until every channel is driven a hand holds it in its first posture, feet on the
     floor: a limp robot does not stand. After that nothing holds it any more.
 
+    Args:
+        robot: its boards and channels; None: the KHR-1.
+        start: joint angles of the first posture [rad]; others are at home.
+
     Attributes:
-        model: of the robot.
         boards: its own; emulated boards on a line that heard the same are their twins.
         held: whether the hand still holds it.
         fallen: whether it has ever been lying, or tilted beyond return; of one that
             lay at first, whether it lies now.
+
+    Raises:
+        ParameterError: a joint is none of the robot's, or a number has no meaning.
     """
 
     def __init__(
@@ -221,16 +221,6 @@ class SimulatedBody:
         settings: BodySettings | None = None,
         start: Mapping[str, float] | None = None,
     ) -> None:
-        """Put it on the floor at time zero, limp and held.
-
-        Args:
-            robot: its boards and channels; None: the KHR-1.
-            settings: of servos and floor.
-            start: joint angles of the first posture [rad]; others are at home.
-
-        Raises:
-            ParameterError: a joint is none of the robot's, or a number has no meaning.
-        """
         self._robot = robot or load_robot()
         self._settings = settings or BodySettings()
         self.model: Model = load_model(self._robot.model)

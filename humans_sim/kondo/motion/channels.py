@@ -73,13 +73,9 @@ class ChannelMap:
 
     Args:
         channels: each channel that has a servo.
-
-    Attributes:
-        channels: by number.
     """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
-        """Keep the channels in the order of their numbers."""
         ordered = sorted(channels, key=lambda channel: channel.number)
         self.channels: Mapping[int, Channel] = {c.number: c for c in ordered}
 

@@ -68,7 +68,17 @@ class LinkStatistics:
 
 
 class SerialLink:
-    """An open port; for one exchange at a time, from any thread."""
+    """An open port; for one exchange at a time, from any thread.
+
+    Args:
+        timeout: longest wait for an answer [s]; quick commands wait a third of it.
+        retries: how often a command is repeated that was not answered.
+        adapt: wait less once it is known how long answers take.
+
+    Raises:
+        ParameterError: a number is out of its range.
+        PortError: there is no such port, it is busy, or one may not use it.
+    """
 
     def __init__(
         self,
@@ -78,18 +88,6 @@ class SerialLink:
         retries: int = RETRIES,
         adapt: bool = True,
     ) -> None:
-        """Open a port: 115200 baud, 8N1, no flow control, DTR low.
-
-        Args:
-            port: its name.
-            timeout: longest wait for an answer [s]; quick commands wait a third of it.
-            retries: how often a command is repeated that was not answered.
-            adapt: wait less once it is known how long answers take.
-
-        Raises:
-            ParameterError: a number is out of its range.
-            PortError: there is no such port, it is busy, or one may not use it.
-        """
         if not 1e-3 <= timeout <= 10.0:
             raise ParameterError(f"timeout must be 0.001 to 10 s, not {timeout}")
         if not 0 <= retries <= 100:
@@ -308,12 +306,7 @@ class SerialLink:
             self._listen(limit, lambda: self._answered(command, first))
 
     def _write(self, command: rcb1.Command) -> None:
-        """Every command goes out here.
-
-        Raises:
-            ProtocolError: the line takes no bytes.
-            PortError: the port is gone.
-        """
+        """Every command goes out here."""
         self.statistics.sent += 1
         self._owed.sent(command, time.monotonic())
         self._port.write(command.encode())
@@ -355,9 +348,6 @@ class SerialLink:
             end: of all waiting, by time.monotonic() [s].
             perhaps: an answer will do that may be an earlier request's, and may be this
                 one's. On a line that loses no other one comes.
-
-        Raises:
-            ProtocolError: no answer came.
         """
         begun = time.monotonic()
         limit = self._waits.limit(command, begun, grows=not perhaps)

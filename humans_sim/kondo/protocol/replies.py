@@ -68,7 +68,6 @@ class OwedReplies:
     """
 
     def __init__(self) -> None:
-        """Nothing was sent yet."""
         self.next_number = 0
         self._requests: list[_Request] = []
         self._orders: dict[int | None, tuple[rcb1.Command, int]] = {}
@@ -185,7 +184,6 @@ class Heard(NamedTuple):
         newest: when the newest one was sent that it may answer [s].
         time: when the reply was heard [s].
         command: one that asks for such a reply of that board.
-        reply: it.
     """
 
     number: int
@@ -199,15 +197,11 @@ class Heard(NamedTuple):
 class ReplyStream:
     """Finds the replies to requests that are open.
 
-    Args:
-        owed: the requests.
-
     Attributes:
         hold: bytes of one reply are no further apart on this line [s].
     """
 
     def __init__(self, owed: OwedReplies) -> None:
-        """Nothing was heard yet."""
         self._owed, self.hold = owed, HOLD
         self._bytes = b""
         self._since = self._now = 0.0
@@ -314,7 +308,6 @@ class RoundTripTime:
     """Learns from answers; not safe for several threads at once."""
 
     def __init__(self) -> None:
-        """Nothing was answered yet."""
         self._mean: float | None = None
         self._deviation = 0.0
         self._missed = 0
@@ -385,11 +378,9 @@ class ReplyTimeout:
     Args:
         timeout: longest wait for an answer of a line that is as usual [s].
         adapt: wait less once it is known how long answers take.
-        owed: requests that are open.
     """
 
     def __init__(self, timeout: float, adapt: bool, owed: OwedReplies) -> None:
-        """Nothing was asked yet."""
         self._timeout, self._adapt, self._owed = timeout, adapt, owed
         self._round_trip = RoundTripTime()
         self._unanswered = 0

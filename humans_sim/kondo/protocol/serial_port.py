@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serial port as the boards need it; every failure is a :class:`PortError`.
 
-Also the serial ports of this machine and whether one may use them.
-
 Nothing is opened: that alone would reset some devices.
 """
 
@@ -44,21 +42,14 @@ class PortError(LinkError, OSError):
 class SerialPort:
     """An open port: 115200 baud, 8N1, no flow control, DTR low.
 
-    Attributes:
-        name: of the port.
-        device: pyserial's.
+    Args:
+        timeout: longest time that writing may take [s].
+
+    Raises:
+        PortError: there is no such port, it is busy, or one may not use it.
     """
 
     def __init__(self, name: str, timeout: float) -> None:
-        """Open it.
-
-        Args:
-            name: of the port.
-            timeout: longest time that writing may take [s].
-
-        Raises:
-            PortError: there is no such port, it is busy, or one may not use it.
-        """
         self.name, self.device = name, serial.Serial()
         self.device.port, self.device.baudrate = name, BAUD
         self.device.timeout = self.device.write_timeout = timeout

@@ -43,9 +43,6 @@ class AdjustPanel:
     """Sets lengths, places of tags and which marker is which tag.
 
     Args:
-        gui: of the page.
-        adjustment: what is set.
-        ask: has a call done.
         changed: called after each change.
         look: called with the name of a tag or a marker that is chosen.
     """
@@ -58,7 +55,6 @@ class AdjustPanel:
         changed: Callable[[], None],
         look: Callable[[str], None],
     ) -> None:
-        """Add the controls, in tabs, to a page."""
         self._gui, self._adjustment = gui, adjustment
         self._ask, self._changed, self._look = ask, changed, look
         tabs = gui.add_tab_group()
@@ -244,7 +240,6 @@ class LatestCalls:
     """
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
-        """Begin the thread."""
         self._failed = failed
         self._waiting: dict[str, Callable[[], None]] = {}
         self._change = threading.Condition()
@@ -301,6 +296,11 @@ _TOO_FEW = "fewer than three recorded markers stand for tags: assign them under 
 class AdjustPage:
     """Serves the page of an adjustment.
 
+    Args:
+        adjustment: of a person to a recording.
+        host: address to listen on; the default is reached from this machine only.
+        port: first port to try; 0 takes any free one.
+
     Attributes:
         scene: the scene, for additions.
         calls: does what the controls ask for, in a thread of its own.
@@ -313,14 +313,6 @@ class AdjustPage:
         host: str = "127.0.0.1",
         port: int = DEFAULT_PORT,
     ) -> None:
-        """Serve the page.
-
-        Args:
-            adjustment: of a person to a recording.
-            folder: where it is saved.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-        """
         self._adjustment, self._folder = adjustment, folder
         self.scene = Scene(adjustment.model, host, port, axes=False)
         self._drawn = adjustment.model

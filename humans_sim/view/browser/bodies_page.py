@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of scenes with free bodies in the browser: live, or as a page that plays.
-
-Also boxes, balls and meshes of a scene, coloured so that one sees them turn.
-"""
+"""Runs of scenes with free bodies in the browser: live, or as a page that plays."""
 
 from __future__ import annotations
 
@@ -72,7 +69,6 @@ class BodyLayer:
     """
 
     def __init__(self, scene: Scene) -> None:
-        """Nothing is drawn yet."""
         self._server = scene.server
         self._drawn: dict[str, tuple[tuple[object, ...], viser.SceneNodeHandle]] = {}
 
@@ -210,7 +206,6 @@ class BodiesView:
     Args:
         run: with its record of bodies.
         port: the next free one is taken.
-        host: address to listen on.
         page: to show it on; a new one unless given.
 
     Raises:

@@ -69,19 +69,16 @@ Answer = Callable[[ServerConnection, Request], Response | None]
 class Gate:
     """Refuses what does not come from the page's own user.
 
+    Args:
+        host: address that it listens on.
+        clients: browsers that may watch at the same time.
+
     Attributes:
         token: secret of the address.
-        clients: browsers that may watch at the same time.
         open: whether anything is let in.
     """
 
     def __init__(self, host: str, clients: int = CLIENTS) -> None:
-        """Guard a server, closed at first.
-
-        Args:
-            host: address that it listens on.
-            clients: browsers that may watch at the same time.
-        """
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.clients = clients
         self.open = False
@@ -114,12 +111,7 @@ class Gate:
         return guarded
 
     def refusal(self, request: Request, port: int) -> tuple[HTTPStatus, str] | None:
-        """Why a request is refused; None where it comes from the page's user.
-
-        Args:
-            request: as it came.
-            port: that it came to.
-        """
+        """Why a request is refused; None where it comes from the page's user."""
         headers = request.headers
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         if len(hosts) != 1 or not self._is_here(hosts[0], port):
@@ -234,16 +226,14 @@ _CAMERA = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 class Incoming:
     """Judges the messages of the browsers of a page.
 
+    Args:
+        clock: the time, for warnings that do not come too often [s].
+
     Attributes:
         refused: how many were refused so far.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Judge for a page that has no controls yet.
-
-        Args:
-            clock: the time, for warnings that do not come too often [s].
-        """
         self.refused = 0
         self._gui: viser.GuiApi | None = None
         self._clock, self._warned, self._untold = clock, -math.inf, 0

@@ -45,6 +45,16 @@ class LiveWalk:
     """A walker in a simulation that runs in a thread of its own.
 
     Everything may be called from any thread, and nothing waits for the simulation.
+
+    Args:
+        settings: how it walks; by default those that come with the package.
+        velocity: it walks with from the beginning; it stands unless given.
+        ground: the scene, the floor of its file in ``config/robots`` unless given.
+        servo: numbers of the servos, those of that file unless given.
+        time_step: of the simulation, that of the file unless given [s].
+
+    Raises:
+        ParameterError: no walk is set up for the model, or it needs other servos.
     """
 
     def __init__(
@@ -57,19 +67,6 @@ class LiveWalk:
         servo: Mapping[str, Any] | None = None,
         time_step: float | None = None,
     ) -> None:
-        """Prepare; :meth:`start` begins.
-
-        Args:
-            model: a biped.
-            settings: how it walks; by default those that come with the package.
-            velocity: it walks with from the beginning; it stands unless given.
-            ground: the scene, the floor of its file in ``config/robots`` unless given.
-            servo: numbers of the servos, those of that file unless given.
-            time_step: of the simulation, that of the file unless given [s].
-
-        Raises:
-            ParameterError: no walk is set up for the model, or it needs other servos.
-        """
         setup = RobotSetup.of_model(model)
         if servo is None and (problem := setup.servo_problem(model)):
             raise ParameterError(problem)
@@ -310,21 +307,15 @@ def cruise(settings: WalkSettings) -> Velocity:
 class LivePage:
     """A walk and the page that shows it.
 
-    Attributes:
-        walk: the walk.
-        page: the page.
+    Args:
+        walk: not yet begun.
+        host: address to listen on; the default is reached from this machine only.
+        port: first port to try; 0 takes any free one.
     """
 
     def __init__(
         self, walk: LiveWalk, host: str = "127.0.0.1", port: int = DEFAULT_PORT
     ) -> None:
-        """Open the page and begin the walk.
-
-        Args:
-            walk: not yet begun.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-        """
         self.walk = walk
         self.page = WalkPage(walk.model, host, port, walk.ground)
         actions = Actions(

@@ -60,15 +60,13 @@ class SeenMarkers:
 
 
 class MarkerLayer:
-    """Draws markers into a scene; nothing is there before the first of them."""
+    """Draws markers into a scene; nothing is there before the first of them.
+
+    Args:
+        ball: size of a marker, over the height of the body.
+    """
 
     def __init__(self, scene: Scene, ball: float = BALL) -> None:
-        """Draw into a scene.
-
-        Args:
-            scene: of the page.
-            ball: size of a marker, over the height of the body.
-        """
         self._scene, self._ball = scene, ball
         self._clouds: dict[str, viser.PointCloudHandle] = {}
         self._lines: dict[str, viser.LineSegmentsHandle] = {}

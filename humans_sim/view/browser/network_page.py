@@ -61,9 +61,7 @@ class NetworkView:
     """A run of a network on a page, a sample at a time.
 
     Args:
-        run: of a network.
         port: the next free one is taken.
-        host: address to listen on.
         page: to show it on; a new one unless given.
 
     Raises:

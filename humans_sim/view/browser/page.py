@@ -33,8 +33,6 @@ class SampleView(Protocol):
     """Something on a page that shows samples of a run.
 
     Attributes:
-        server: of the page.
-        title: of the run.
         legend: of its colours, as HTML over the scene; empty where there are none.
     """
 
@@ -53,7 +51,6 @@ class BipedView:
     """A run of a biped on a page: the model, the forces on it, the time.
 
     Args:
-        replay: the run.
         label: before the time.
         place: on which page it is, and where, as of :class:`Scene`.
     """

@@ -59,9 +59,6 @@ def with_scripts(answer: Answer) -> Answer:
     adds that to the address before viser reads it, and loads the page again when the
     system changes its mind. Another one gives names to controls that have none, and
     a third says at short intervals that the page is seen and runs.
-
-    Args:
-        answer: what answers requests.
     """
 
     def scripted(connection: ServerConnection, request: Request) -> Response | None:
@@ -105,7 +102,11 @@ _END = b"\r\n\r\n"
 
 
 class Entrance:
-    """Where sockets wait until they have shown the token. One loop uses it."""
+    """Where sockets wait until they have shown the token. One loop uses it.
+
+    Args:
+        request_time: how long a socket may wait [s].
+    """
 
     def __init__(
         self,
@@ -113,13 +114,6 @@ class Entrance:
         newcomers: int = NEWCOMERS,
         request_time: float = REQUEST_TIME,
     ) -> None:
-        """Nobody waits.
-
-        Args:
-            gate: judges requests.
-            newcomers: most sockets that wait.
-            request_time: how long a socket may wait [s].
-        """
         self.gate, self.request_time = gate, request_time
         self._newcomers, self._closed = newcomers, False
         self._waiting: dict[Newcomer, None] = {}
@@ -158,7 +152,12 @@ class Entrance:
 
 
 class Newcomer(asyncio.Protocol):
-    """A socket that has not shown the token."""
+    """A socket that has not shown the token.
+
+    Args:
+        protocol: of the connection; websockets asks for it here.
+        connection: makes the connection that it becomes.
+    """
 
     def __init__(
         self,
@@ -166,13 +165,6 @@ class Newcomer(asyncio.Protocol):
         protocol: ServerProtocol,
         connection: Callable[[], ServerConnection],
     ) -> None:
-        """Wait for a request.
-
-        Args:
-            entrance: where it waits.
-            protocol: of the connection; websockets asks for it here.
-            connection: makes the connection that it becomes.
-        """
         self.protocol = protocol
         self._entrance, self._connection = entrance, connection
         self._head = bytearray()
@@ -267,10 +259,20 @@ _OPENING = threading.Lock()
 class PageServer:
     """A page that only its user reaches.
 
+    Args:
+        clients: browsers that may watch at the same time.
+        patience: how long a browser may take to receive a message [s].
+        largest: message of a browser that is read at all [bytes].
+        newcomers: most sockets that have not shown the token.
+        request_time: how long they may take to [s].
+
     Attributes:
         viser: what is on the page.
         url: address of the page, with its token.
         incoming: judges what the browsers say.
+
+    Raises:
+        HumansError: this viser cannot be guarded.
     """
 
     def __init__(
@@ -284,21 +286,6 @@ class PageServer:
         newcomers: int = NEWCOMERS,
         request_time: float = REQUEST_TIME,
     ) -> None:
-        """Open the page.
-
-        Args:
-            host: address to listen on.
-            port: to listen on.
-            label: title of the page.
-            clients: browsers that may watch at the same time.
-            patience: how long a browser may take to receive a message [s].
-            largest: message of a browser that is read at all [bytes].
-            newcomers: most sockets that have not shown the token.
-            request_time: how long they may take to [s].
-
-        Raises:
-            HumansError: this viser cannot be guarded.
-        """
         self._gate, self.incoming = Gate(host, clients), Incoming()
         self._entrance = Entrance(self._gate, newcomers, request_time)
         served: list[serve] = []

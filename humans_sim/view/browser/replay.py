@@ -38,24 +38,18 @@ from humans_sim.view.browser.touches import Touches
 class RunContacts:
     """Contacts of the biped of a run, a sample at a time.
 
+    Args:
+        run: of a biped, alone or among free bodies.
+
     Attributes:
-        run: what was simulated.
-        model: its biped.
         soles: names, links and surfaces of the contacts; None where there are none.
+
+    Raises:
+        ParameterError: the run has other contacts than this model in this scene.
+        RunFileError: what is recorded of the scene is damaged.
     """
 
     def __init__(self, run: Run, model: Model, ground: Ground) -> None:
-        """Put model and scene together as the simulation had them.
-
-        Args:
-            run: of a biped, alone or among free bodies.
-            model: its model.
-            ground: its scene.
-
-        Raises:
-            ParameterError: the run has other contacts than this model in this scene.
-            RunFileError: what is recorded of the scene is damaged.
-        """
         self.run, self.model = run, model
         system = _system(run, model, ground)
         self.soles = None if system is None else Soles(system)
@@ -168,31 +162,21 @@ WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
 
 
 class Replay:
-    """A run of a biped, ready to be shown.
+    """A run of a biped, ready to be shown; model and scene are recorded in it.
 
     Attributes:
-        run: the run.
-        model: its model.
-        ground: its scene.
         height: of the body in its zero position [m].
         contacts: where it touches, sample by sample.
         history: of a ground that gives way; None for others.
+
+    Raises:
+        ParameterError: the run is not of a biped, or not of this one or of this
+            scene.
     """
 
     def __init__(
         self, run: Run, model: Model | None = None, ground: Ground | None = None
     ) -> None:
-        """Take a run; what is not given comes from the run's own record.
-
-        Args:
-            run: what to show.
-            model: its model.
-            ground: its scene.
-
-        Raises:
-            ParameterError: the run is not of a biped, or not of this one or of this
-                scene.
-        """
         name = str(run.info.get("system", "run"))
         if not has_free_base(run):
             raise ParameterError(

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page that plays stored runs, one or several beside each other.
-
-Also its controls (a time line, the view, pictures), the time of played runs, and
-pictures, which a browser renders and the server keeps.
-"""
+"""A page that plays stored runs, one or several beside each other."""
 
 from __future__ import annotations
 
@@ -56,7 +52,6 @@ class TimeLine:
     """
 
     def __init__(self, start: float, end: float) -> None:
-        """At the start, playing in real time, again and again."""
         self.start, self.end, self.loop = start, max(end, start), True
         self._time, self._speed, self._playing = start, 1.0, True
         self._wall: float | None = None
@@ -148,10 +143,8 @@ class RunPanel:
     """Play, time, speed, view and pictures of a page that plays runs.
 
     Args:
-        gui: of the page.
         line: the time that is shown.
         period: of the samples [s].
-        actions: what the controls call.
     """
 
     def __init__(
@@ -314,7 +307,6 @@ class RunPage:
         runs: of bipeds, up to six beside each other, or one of anything else.
         labels: what the runs are called.
         port: first port to try; 0: any.
-        host: address to listen on.
 
     Attributes:
         line: the time that is shown.

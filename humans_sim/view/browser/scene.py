@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web page with a model in its scene, served on this machine only by default.
-
-Also a camera that follows a body calmly.
-"""
+"""A web page with a model in its scene, served on this machine only by default."""
 
 from __future__ import annotations
 
@@ -60,10 +57,25 @@ _GLASS = 0.35
 class Scene:
     """A page that shows a model in a configuration.
 
+    Args:
+        host: address to listen on; the default is reached from this machine only.
+        port: first port to try; 0 takes any free one.
+        ground: the scene around it; a floor unless given.
+        axes: whether the axes of the world are shown.
+        page: that has others on it already; a new one unless given.
+        stage: name of what carries everything of this scene on the page.
+        beside: where this scene stands on the page (3,) [m].
+        floor: whether the floor is laid; of scenes with the same one, once.
+        lane: how wide the floor is, so that others have their own [m]; to the
+            horizon unless given.
+
     Attributes:
         server: the viser server, for additions to the page.
         url: address of the page, with its token.
         size: height of the body [m].
+
+    Raises:
+        HumansError: no port is free or the address is not this machine's.
     """
 
     def __init__(
@@ -80,24 +92,6 @@ class Scene:
         floor: bool = True,
         lane: float | None = None,
     ) -> None:
-        """Serve the page.
-
-        Args:
-            model: what to show.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-            ground: the scene around it; a floor unless given.
-            axes: whether the axes of the world are shown.
-            page: that has others on it already; a new one unless given.
-            stage: name of what carries everything of this scene on the page.
-            beside: where this scene stands on the page (3,) [m].
-            floor: whether the floor is laid; of scenes with the same one, once.
-            lane: how wide the floor is, so that others have their own [m]; to the
-                horizon unless given.
-
-        Raises:
-            HumansError: no port is free or the address is not this machine's.
-        """
         self._model = model
         self._data = model.data()
         if page is None:
@@ -204,12 +198,7 @@ class Scene:
         return frames
 
     def change_model(self, model: Model, q: np.ndarray) -> None:
-        """Show another model in place of the one before.
-
-        Args:
-            model: with other lengths, say.
-            q: its configuration.
-        """
+        """Show another model in place of the one before."""
         with self.server.atomic():
             for frame in self._frames.values():
                 frame.remove()

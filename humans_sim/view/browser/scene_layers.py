@@ -43,7 +43,6 @@ class GroundLayer:
     """Draws heights; what nothing touches is one flat piece.
 
     Args:
-        scene: of the page.
         name: under which it lies there.
         touched: first and last row and column of pins that move; all unless given.
     """
@@ -54,7 +53,6 @@ class GroundLayer:
         name: str,
         touched: tuple[int, int, int, int] | None = None,
     ) -> None:
-        """Nothing is drawn yet."""
         self._scene, self._name, self._touched = scene, name, touched
         self._mesh: viser.MeshHandle | None = None
         self._known: np.ndarray | None = None
@@ -147,9 +145,7 @@ class SkinLayer:
     """Draws a skin and moves it.
 
     Args:
-        server: of the page.
         path: of what carries the skin on the page.
-        model: whose skin it is.
         skin: in the pose it was made in.
         opacity: of the meshes; None for solid ones.
     """
@@ -162,7 +158,6 @@ class SkinLayer:
         skin: Skin,
         opacity: float | None = None,
     ) -> None:
-        """Add the meshes to the page."""
         self.skin, self._model = skin, model
         # The meshes are near their parent: what is far from it is not drawn.
         self._root = server.scene.add_frame(path, show_axes=False)
@@ -227,16 +222,11 @@ CABLE_COLOUR = (70, 72, 78)
 class RunCables:
     """The cables of a run, from tags of its robot to the anchors that it keeps.
 
-    Args:
-        run: of a robot.
-        model: its model.
-
     Raises:
         RunFileError: what is recorded of the cables is damaged.
     """
 
     def __init__(self, run: Run, model: Model) -> None:
-        """Find tags and anchors."""
         try:
             anchors = dict(run.info.get(CABLES, {}))
             self._rows = [model.tag_names.index(name) for name in anchors]
@@ -288,13 +278,7 @@ def terrain_of(ground: Ground) -> list[TriangleMesh]:
 
 
 def lay_terrain(scene: viser.SceneApi, ground: Ground, name: str) -> None:
-    """Put the terrain of a scene on a page.
-
-    Args:
-        scene: of the page.
-        ground: with its meshes.
-        name: under which they lie there.
-    """
+    """Put the terrain of a scene on a page."""
     for k, mesh in enumerate(terrain_of(ground)):
         scene.add_mesh_simple(
             f"{name}/terrain_{k}",
@@ -404,7 +388,6 @@ class Solid:
     """A solid drawn on a joint's body.
 
     Attributes:
-        name: unique name.
         joint: index of the joint that carries it.
         placement: pose in the joint's frame.
         mesh: triangles, in metres.

@@ -67,18 +67,14 @@ class Trail:
     A footprint begins when a sole stands flat and loaded, moves along where the sole
     slides, and stays where the sole leaves it.
 
+    Args:
+        size: height of the body [m].
+
     Attributes:
         prints: poses of the soles, by sole, the oldest first.
     """
 
     def __init__(self, model: Model, soles: list[Outline], size: float) -> None:
-        """No footprint yet.
-
-        Args:
-            model: that walks.
-            soles: what to follow.
-            size: height of the body [m].
-        """
         self._model, self._soles = model, soles
         self._weight = weight_of(model)
         self._far = _FAR * size
@@ -92,12 +88,7 @@ class Trail:
         self._standing = {sole.name: False for sole in self._soles}
 
     def update(self, q: np.ndarray, touches: Touches) -> bool:
-        """Look at the soles; whether a footprint came or moved.
-
-        Args:
-            q: configuration.
-            touches: contacts at the same time.
-        """
+        """Look at the soles; whether a footprint came or moved."""
         changed = False
         for sole in self._soles:
             stood = self._standing[sole.name]
@@ -167,7 +158,6 @@ class StepPlan:
     """
 
     def __init__(self, model: Model, settings: WalkSettings) -> None:
-        """Steps of a model that walks by some settings."""
         self._placement = PlanPlacement(model, settings)
         names = {settings.left: Side.LEFT, settings.right: Side.RIGHT}
         self._soles = {
@@ -227,12 +217,6 @@ class WalkLayer:
     """
 
     def __init__(self, scene: Scene, model: Model) -> None:
-        """Prepare all parts, not seen yet.
-
-        Args:
-            scene: with the model in it.
-            model: that walks.
-        """
         self._scene, self._api, self._size = scene, scene.server.scene, scene.size
         self._model, self._weight = model, weight_of(model)
         self._soles = outlines(model)
@@ -326,13 +310,7 @@ class WalkLayer:
     def show(
         self, q: np.ndarray, touches: Touches, planned: Sequence[PlannedStep] = ()
     ) -> None:
-        """Show a walk at one time.
-
-        Args:
-            q: configuration.
-            touches: contacts.
-            planned: steps to come.
-        """
+        """Show a walk at one time."""
         self._scene.show_arrows(
             touches.arrows(self._weight, WEIGHT_LENGTH * self._size)
         )

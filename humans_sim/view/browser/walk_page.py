@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page with a simulated biped: its scene, its walk, and controls.
-
-Also its distance and speed, and how fast its time runs.
-"""
+"""A page with a simulated biped: its scene, its walk, and controls."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self.clear()
 
     def clear(self) -> None:
@@ -103,7 +99,6 @@ class Seen:
 
     Attributes:
         time: simulated [s].
-        q: configuration.
         touches: contacts; None where they are not known.
         planned: steps to come.
         phase: what the walk is doing, one word; empty without a walk.
@@ -139,7 +134,6 @@ class WalkPage:
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
     ) -> None:
-        """Serve the page, without controls at first; arguments as of Scene."""
         self._model = model
         self.scene = Scene(model, host, port, ground)
         self._layer = WalkLayer(self.scene, model)

@@ -38,9 +38,7 @@ class WristView:
     """A motion of a wrist on a page, a sample at a time.
 
     Args:
-        run: the motion.
         port: the next free one is taken; 0: any.
-        host: address to listen on.
         page: to show it on; a new one unless given.
     """
 

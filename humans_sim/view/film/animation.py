@@ -49,9 +49,6 @@ def animate(
         model: the run's model; that of its record unless given.
         ground: the run's scene; that of its record unless given.
 
-    Returns:
-        The path.
-
     Raises:
         ParameterError: another ending, or a run that cannot be shown.
     """

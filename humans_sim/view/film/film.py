@@ -51,7 +51,6 @@ class Painter(Protocol):
         t: times of the samples (n,) [s].
         course: in even steps of which a strip goes (n,), the times or an angle.
         stances: of a film strip.
-        pace: of a film.
     """
 
     t: np.ndarray

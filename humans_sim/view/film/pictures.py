@@ -227,7 +227,6 @@ class BipedPainter(FigurePainter):
     """Draws a run of a biped from its right side, with the forces on it.
 
     Args:
-        replay: the run.
         pixels: height of a frame, or its width where that is larger.
     """
 

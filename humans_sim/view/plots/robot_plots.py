@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a robot: its tree of joints, legs and soles, as understood.
-
-Also step responses of its servos, and a motion taken over from a person.
-"""
+"""Pictures of a robot: its tree of joints, legs and soles, as understood."""
 
 from __future__ import annotations
 
@@ -34,10 +31,6 @@ _VIEWS = (("from the right", 0, "x forwards [m]"), ("from the front", 1, "y left
 
 def draw_robot(model: Model, settings: WalkSettings) -> Figure:
     """Side view, front view and soles of a robot that stands before it walks.
-
-    Args:
-        model: the robot.
-        settings: of its walk.
 
     Raises:
         ControlError: its legs do not reach the ground so.

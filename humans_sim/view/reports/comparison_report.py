@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs as one page: their numbers, how far they part, films beside each other.
-
-Also their figure: how far they part, and curves over each other.
-"""
+"""Two runs as one page: their numbers, how far they part, films beside each other."""
 
 from __future__ import annotations
 

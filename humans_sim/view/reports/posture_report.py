@@ -279,9 +279,6 @@ def write_posture_report(
         animation: whether the page has a stick figure to play and turn.
         convention: of the joint angles that are shown.
 
-    Returns:
-        The path.
-
     Raises:
         ParameterError: the path ends in something else.
     """

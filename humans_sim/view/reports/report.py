@@ -40,7 +40,6 @@ class Table:
     """A table of a page.
 
     Attributes:
-        rows: their cells.
         columns: the names above; none by default.
         kind: ``numbers`` (right-aligned), ``checks`` (outcomes first), or neither.
     """
@@ -61,7 +60,6 @@ class Note(NamedTuple):
 
     Attributes:
         kind: ``good``, ``bad`` or ``plain``: its colour.
-        text: the sentence.
     """
 
     kind: str

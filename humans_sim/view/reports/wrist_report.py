@@ -47,13 +47,7 @@ _SMALL = {"fontsize": 7, "frameon": False}
 
 
 def draw_wrist(panel: Any, raster: WristRaster, k: int) -> None:
-    """A sample of a motion on axes of matplotlib, in millimetres.
-
-    Args:
-        panel: axes of matplotlib.
-        raster: of the motion.
-        k: number of the sample.
-    """
+    """A sample of a motion on axes of matplotlib, in millimetres."""
     picture = raster.picture(k)
     panel.imshow(picture.pixels, extent=raster.extent, rasterized=True)
     left, right, bottom, top = raster.extent

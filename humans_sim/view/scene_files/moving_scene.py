@@ -65,7 +65,6 @@ class MovingScene:
     """The scene of a file: z up, in metres.
 
     Attributes:
-        title: one line.
         times: of the samples, from 0 on, rising (n,) [s]; one of a scene at rest.
         nodes: parents before their children.
         bounds: lowest and highest corner of what is to be seen (2, 3) [m].

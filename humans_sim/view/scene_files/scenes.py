@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenes of models, runs and reconstructions as trees, as the viewer draws them.
 
-Also: surroundings as shapes (floors, boxes, terrain, footprints), and formats by the
-endings of files.
-
 *Names of joints* in H-Anim, as the manual's VRML animations have them. Of several
 hinges in one place the last is the joint: it carries the segment. The names of the
 KHR-1 are those of the manual's table 4.1; those of the human are H-Anim's own, at the
@@ -406,9 +403,6 @@ def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) ->
         model: what to write.
         path: the file.
         q: its configuration; the zero position unless given.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: another ending, or a configuration that is not the model's.
