@@ -182,8 +182,9 @@ class BoardError(HumansError, RuntimeError):
 class NotFreedError(NoAnswerError):
     """Servos were commanded to go limp, and not every board acknowledged it.
 
-    Args:
-        seconds: how long it was tried [s].
+    Attributes:
+        freed: names of the boards that did.
+        perhaps: of those that did not: their servos may be limp, or may hold.
     """
 
     def __init__(

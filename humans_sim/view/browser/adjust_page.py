@@ -86,16 +86,22 @@ class AdjustPanel:
             slider.on_update(self._on_length(name))
             self._lengths[name] = slider
 
-        @self._stature.on_update
-        def _(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask("stature", self._take_stature)
+        def take() -> None:
+            self._adjustment.set_stature(float(self._stature.value) / 1e3)
+            self._show_lengths()
+            self._show_place()
+            self._changed()
 
-    def _take_stature(self) -> None:
-        self._adjustment.set_stature(float(self._stature.value) / 1e3)
-        self._show_lengths()
-        self._show_place()
-        self._changed()
+        self._stature.on_update(self._asking("stature", take))
+
+    def _asking(self, kind: str, take: Callable[[], None]) -> Callable[[Any], None]:
+        """Has a call done where a browser moves a control, not the page itself."""
+
+        def update(event: Any) -> None:
+            if event.client_id is not None:
+                self._ask(kind, take)
+
+        return update
 
     def _on_length(self, name: str) -> Callable[[Any], None]:
         def take() -> None:
@@ -107,11 +113,7 @@ class AdjustPanel:
             self._show_place()
             self._changed()
 
-        def update(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask(f"length {name}", take)
-
-        return update
+        return self._asking(f"length {name}", take)
 
     def _add_tags(self) -> None:
         gui, names = self._gui, self._adjustment.marker_set.names
@@ -131,12 +133,8 @@ class AdjustPanel:
             self._adjustment.place_tag(name, at, both)
             self._changed()
 
-        def update(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask("tag", take)
-
         for slider in self._place:
-            slider.on_update(update)
+            slider.on_update(self._asking("tag", take))
 
         @self._tag.on_update
         def _(_: object) -> None:
@@ -156,11 +154,7 @@ class AdjustPanel:
             adjustment.assign(str(self._label.value), chosen)
             self._changed()
 
-        def update(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask("label", take)
-
-        self._stands.on_update(update)
+        self._stands.on_update(self._asking("label", take))
 
         @self._label.on_update
         def _(_: object) -> None:
@@ -459,13 +453,14 @@ class AdjustPage:
     def _show_status(self, rms: float) -> None:
         adjustment, row = self._adjustment, self._adjustment.frame
         recording, result = adjustment.recording, adjustment.result
+        of_frame = f"{1e3 * rms:.1f} mm" if np.isfinite(rms) else "–"
         of_all = "–" if result is None else f"{1e3 * result.rms:.1f} mm"
         rows = [
             [
                 ("frame", f"{row + 1} of {len(recording)}"),
                 ("time", f"{recording.times[row]:.3f} s"),
             ],
-            [("rms", _millimetres(rms)), ("all", of_all)],
+            [("rms", of_frame), ("all", of_all)],
         ]
         colour = "#c92a2a" if self._wrong else "inherit"
         self._status.content = render(
@@ -524,7 +519,3 @@ def _rows(points: Sequence[np.ndarray]) -> np.ndarray:
 
 def _pairs(rows: Sequence[MarkerResidual]) -> np.ndarray:
     return np.array([[row.measured, row.modelled] for row in rows]).reshape(-1, 2, 3)
-
-
-def _millimetres(distance: float) -> str:
-    return f"{1e3 * distance:.1f} mm" if np.isfinite(distance) else "–"

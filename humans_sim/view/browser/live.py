@@ -181,7 +181,11 @@ class LiveWalk:
     def _live(self) -> None:
         self._begin()
         while not self._ended.is_set():
-            self._obey(self._wait())
+            wait = self._wait()
+            with suppress(queue.Empty):  # what was asked for, awaited for a while
+                self._orders.get(wait > 0, wait)()
+                while True:
+                    self._orders.get_nowait()()
             if not self._ended.is_set() and self._runs and self._wait() <= 0.0:
                 self._advance()
 
@@ -194,17 +198,6 @@ class LiveWalk:
         if not self._runs:
             return _IDLE
         return max(0.0, self._due - time.monotonic())
-
-    def _obey(self, wait: float) -> None:
-        """Do what was asked for; wait for it a while."""
-        try:
-            self._orders.get(
-                timeout=wait
-            )() if wait > 0 else self._orders.get_nowait()()
-            while True:
-                self._orders.get_nowait()()
-        except queue.Empty:
-            pass
 
     def _begin(self) -> None:
         """Stand at the start, at time zero."""

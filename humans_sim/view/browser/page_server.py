@@ -190,7 +190,11 @@ class Newcomer(asyncio.Protocol):
         port = int(self._transport.get_extra_info("sockname")[1])
         refused = request and self._entrance.gate.refusal(request, port)
         if request is not None and refused is None:
-            self._become_connection()
+            self._forget()
+            connection = self._connection()
+            self._transport.set_protocol(connection)
+            connection.connection_made(self._transport)
+            connection.data_received(bytes(self._head))
             return
         # What is no request waits for its end: closed at once, it would come again.
         self._transport.pause_reading()
@@ -204,13 +208,6 @@ class Newcomer(asyncio.Protocol):
         self._transport.write(response.serialize())
         self._transport.close()
         self._forget()
-
-    def _become_connection(self) -> None:
-        self._forget()
-        connection = self._connection()
-        self._transport.set_protocol(connection)
-        connection.connection_made(self._transport)
-        connection.data_received(bytes(self._head))
 
     def _forget(self) -> None:
         self._end.cancel()
@@ -320,20 +317,14 @@ class PageServer:
                 f"viser {viser.__version__} cannot be guarded: install another version"
             )
         lengthen_queue(served[-1].server)
-        self._make_thread_safe()
+        # viser sets an asyncio event in the thread that changes the scene, too. That
+        # walks through the list of those that wait while the loop changes it, and ends
+        # now and then in an error there: others wake the loop by its own queue alone.
+        server = self.viser._websock_server
+        server.get_message_buffer().message_event = _LoopEvent(server._server_thread)
         self.incoming.watch(self.viser.gui)
         self.url = self._gate.url(self.viser.get_port())
         self._gate.open = True
-
-    def _make_thread_safe(self) -> None:
-        """Have other threads wake the server's loop by its own queue alone.
-
-        viser sets an asyncio event in the thread that changes the scene, too. That
-        walks through the list of those that wait while the loop changes it, and ends
-        now and then in an error in the thread of the simulation.
-        """
-        server = self.viser._websock_server
-        server.get_message_buffer().message_event = _LoopEvent(server._server_thread)
 
     def stop(self) -> None:
         """Close the page."""

@@ -219,6 +219,14 @@ def add_view(
     through.on_update(lambda _: see_through(bool(through.value)))
 
 
+def show_playing(button: viser.GuiButtonHandle, playing: bool) -> None:
+    """Let a button say what it does: pause what plays, or play."""
+    label = "Pause" if playing else "Play"
+    if button.label != label:
+        icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
+        button.label, button.icon = label, icons[label]
+
+
 class WatchPanel:
     """A panel that shows how things are and has nothing to command with."""
 
@@ -400,9 +408,5 @@ class Panel:
         """Show how things are."""
         self.release_silent()
         self._paused = status.paused
-        label = "Play" if status.paused else "Pause"
-        if self._play.label != label:
-            self._play.label = label
-            icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
-            self._play.icon = icons[label]
+        show_playing(self._play, not status.paused)
         self._status.show(replace(status, message=status.message or self._note))

@@ -8,9 +8,6 @@ scene that the run names, as in the simulation itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
@@ -113,7 +110,9 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
     own = set(() if body is None else body.names)
     bodies = _bodies(run)
     several = len(ground.solids) > 1 or bool(bodies)
-    points = list(dict.fromkeys(_points(names, several)))
+    # names without the solids, where there are several
+    points = [n.rpartition("/")[0] for n in names] if several else names
+    points = list(dict.fromkeys(points))
     tags = [p for p in points if p not in own and p in model.tag_names]
     if bodies:
         scene = SceneSystem(
@@ -134,27 +133,23 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
     )
 
 
-def _points(names: Sequence[str], several: bool) -> list[str]:
-    """Contact points: names without the solids, where there are several."""
-    return [n.rpartition("/")[0] for n in names] if several else list(names)
-
-
 def _bodies(run: Run) -> list[SceneBody]:
     """Free bodies of the scene; their friction is in the run's table."""
     try:
-        return [_body(record) for record in run.info.get("bodies", ())]
+        bodies = []
+        for record in run.info.get("bodies", ()):
+            name, mass = str(record["name"]), float(record["mass"])
+            if record["shape"] == "ball":
+                radius = float(record["radius"])
+                bodies.append(SceneBody.ball(name, mass, radius))
+            else:
+                x, y, z = (float(length) for length in record["size"])
+                bodies.append(SceneBody.box(name, mass, (x, y, z)))
+        return bodies
     except MALFORMED_CONTENT as error:
         raise RunFileError(
             f"the run's record of its bodies is damaged: {error}"
         ) from error
-
-
-def _body(record: Mapping[str, Any]) -> SceneBody:
-    name, mass = str(record["name"]), float(record["mass"])
-    if record["shape"] == "ball":
-        return SceneBody.ball(name, mass, float(record["radius"]))
-    x, y, z = (float(length) for length in record["size"])
-    return SceneBody.box(name, mass, (x, y, z))
 
 
 WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0

@@ -24,7 +24,7 @@ from humans_sim.view.browser.gate import Incoming
 from humans_sim.view.browser.network_page import NetworkView
 from humans_sim.view.browser.page import PAUSE, BipedView
 from humans_sim.view.browser.page_server import RENDERED_MESSAGE, PageServer
-from humans_sim.view.browser.panel import add_view
+from humans_sim.view.browser.panel import FASTEST, SLOWEST, add_view, show_playing
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import (
     DEFAULT_PORT,
@@ -53,43 +53,23 @@ class TimeLine:
 
     def __init__(self, start: float, end: float) -> None:
         self.start, self.end, self.loop = start, max(end, start), True
-        self._time, self._speed, self._playing = start, 1.0, True
+        self.time, self.speed, self.playing = start, 1.0, True
         self._wall: float | None = None
         self._rested = 0.0
         self._lock = threading.Lock()
 
-    @property
-    def time(self) -> float:
-        """Where it is [s]."""
-        return self._time
-
-    @property
-    def playing(self) -> bool:
-        """Whether it runs."""
-        return self._playing
-
-    @property
-    def speed(self) -> float:
-        """Its time over the wall's."""
-        return self._speed
-
     def play(self, playing: bool) -> None:
         """Let it run, or stand still; at the end it begins anew."""
         with self._lock:
-            if playing and self._time >= self.end:
-                self._time = self.start
-            self._playing, self._wall, self._rested = playing, None, 0.0
+            if playing and self.time >= self.end:
+                self.time = self.start
+            self.playing, self._wall, self._rested = playing, None, 0.0
 
     def seek(self, time: float) -> None:
         """Move it to a time, where it stands still [s]."""
         with self._lock:
-            self._time = min(max(time, self.start), self.end)
-            self._playing, self._wall, self._rested = False, None, 0.0
-
-    def set_speed(self, speed: float) -> None:
-        """Let it run faster or slower than the wall."""
-        with self._lock:
-            self._speed = speed
+            self.time = min(max(time, self.start), self.end)
+            self.playing, self._wall, self._rested = False, None, 0.0
 
     def advance(self, wall: float) -> float:
         """Go along with the wall's time; gives where it is.
@@ -100,21 +80,19 @@ class TimeLine:
         with self._lock:
             passed = 0.0 if self._wall is None else max(wall - self._wall, 0.0)
             self._wall = wall
-            if not self._playing:
-                return self._time
-            if self._time < self.end:
-                self._time = min(self._time + self._speed * passed, self.end)
+            if not self.playing:
+                return self.time
+            if self.time < self.end:
+                self.time = min(self.time + self.speed * passed, self.end)
             elif not self.loop:
-                self._playing = False
+                self.playing = False
             else:
                 self._rested += passed
                 if self._rested >= PAUSE:
-                    self._time, self._rested = self.start, 0.0
-            return self._time
+                    self.time, self._rested = self.start, 0.0
+            return self.time
 
 
-SLOWEST, FASTEST = 0.1, 4.0
-"""Speeds that can be chosen, of the run over the wall."""
 _TICKS = 2000
 """Most places of the time line's slider."""
 _CALM = 0.1
@@ -166,7 +144,7 @@ class RunPanel:
         with gui.add_folder("Speed"):
             speed = gui.add_slider("Real time ×", SLOWEST, FASTEST, 0.1, 1.0)
             loop = gui.add_checkbox("Loop", True)
-        speed.on_update(lambda _: line.set_speed(float(speed.value)))
+        speed.on_update(lambda _: setattr(line, "speed", float(speed.value)))
         loop.on_update(lambda _: setattr(line, "loop", bool(loop.value)))
         if actions.follow is not None:
             add_view(gui, actions.follow, actions.see_through)
@@ -183,11 +161,7 @@ class RunPanel:
 
     def show(self, wall: float) -> None:
         """Show where the time is, and whether it runs."""
-        label = "Pause" if self._line.playing else "Play"
-        if self._play.label != label:
-            self._play.label = label
-            icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
-            self._play.icon = icons[label]
+        show_playing(self._play, self._line.playing)
         now, shown = self._line.time, float(self._slider.value)
         if wall - self._moved >= _CALM and abs(now - shown) > self._slider.step / 2:
             self._moved = wall
@@ -257,13 +231,6 @@ def render_in_browser(
     picture = Image.fromarray(np.ascontiguousarray(pixels, dtype=np.uint8))
     white = Image.new("RGBA", picture.size, "white")
     return Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB")
-
-
-def png_of(picture: Image.Image) -> bytes:
-    """A picture as a file."""
-    stream = io.BytesIO()
-    picture.save(stream, format="PNG")
-    return stream.getvalue()
 
 
 MOST_RUNS = 6
@@ -424,26 +391,22 @@ class RunPage:
                 self._shown = chosen
                 for track, k in zip(self._tracks, chosen, strict=True):
                     track.show(k)
-            self._go_along(chosen, wall)
-
-    def _go_along(self, chosen: Sequence[int], wall: float) -> None:
-        if self._follower is None:
-            return
-        places = [
-            track.place(k)
-            for track, k in zip(self._tracks, chosen, strict=True)
-            if track.place is not None
-        ]
-        place = self._follower.update(np.mean(places, axis=0), wall)
-        for scene in self._scenes:
-            scene.centre(place)
+            if self._follower is not None:
+                places = [
+                    track.place(k)
+                    for track, k in zip(self._tracks, chosen, strict=True)
+                    if track.place is not None
+                ]
+                place = self._follower.update(np.mean(places, axis=0), wall)
+                for scene in self._scenes:
+                    scene.centre(place)
 
     def _screenshot(self, client: viser.ClientHandle) -> None:
         size = picture_size(client, WIDEST_PICTURE)
         picture = render_in_browser(client, self._page.incoming, size)
-        client.send_file_download(
-            f"run_{self.line.time:.2f}s.png", png_of(picture), save_immediately=True
-        )
+        stream, name = io.BytesIO(), f"run_{self.line.time:.2f}s.png"
+        picture.save(stream, format="PNG")
+        client.send_file_download(name, stream.getvalue(), save_immediately=True)
         self._panel.say("")
 
     def _film(self, client: viser.ClientHandle) -> None:

@@ -28,6 +28,7 @@ from humans_sim.view.browser.scene_layers import (
     drawn_boxes,
     lay_terrain,
     solids,
+    wxyz,
 )
 
 HOST, DEFAULT_PORT = "127.0.0.1", 8080
@@ -121,7 +122,7 @@ class Scene:
             )
         self._frames = self._add_body(skin_of(model) if has_skin(model) else None)
         self.show(model.neutral())
-        self._look()
+        self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
 
     def _surround(self, ground: Ground) -> None:
         scene = self.server.scene
@@ -135,7 +136,7 @@ class Scene:
                 f"{self._root}/scene/box_{k}_{box.name}",
                 color=BOX_COLOUR,
                 dimensions=box.size,
-                wxyz=_wxyz(pin.Quaternion(turn)),
+                wxyz=wxyz(pin.Quaternion(turn)),
                 position=box.centre,
             )
         lay_terrain(scene, ground, f"{self._root}/scene")
@@ -154,7 +155,7 @@ class Scene:
             cell_size=cell,
             section_size=_SECTION * cell,
             **FLOOR_COLOURS,
-            wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
+            wxyz=wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
             position=point,
         )
         self._floors.append((grid, point))
@@ -190,7 +191,7 @@ class Scene:
                 np.asarray(mesh.vertices),
                 np.asarray(mesh.faces),
                 color=solid.colour,
-                wxyz=_wxyz(quaternion),
+                wxyz=wxyz(quaternion),
                 position=solid.placement.translation,
                 opacity=_GLASS if self._transparent else None,
             )
@@ -204,20 +205,13 @@ class Scene:
                 frame.remove()
             self._meshes.clear()
             self._model, self._data = model, model.data()
-            self._frames = self._add_body(self._take_skin(model))
+            old, self._skin, skin = self._skin, None, None
+            if old is not None:
+                old.remove()
+            if has_skin(model):
+                skin = skin_of(model) if old is None else old.skin.fitted(model)
+            self._frames = self._add_body(skin)
             self.show(q)
-
-    def _take_skin(self, model: Model) -> Skin | None:
-        """Take the skin off the page; what it is on another model."""
-        old, self._skin = self._skin, None
-        if old is not None:
-            old.remove()
-        if not has_skin(model):
-            return None
-        return skin_of(model) if old is None else old.skin.fitted(model)
-
-    def _look(self) -> None:
-        self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
 
     def look_at(
         self,
@@ -248,7 +242,7 @@ class Scene:
             for joint, frame in self._frames.items():
                 pose = self._data.oMi[joint]
                 frame.position = pose.translation
-                frame.wxyz = _wxyz(pin.Quaternion(pose.rotation))
+                frame.wxyz = wxyz(pin.Quaternion(pose.rotation))
 
     def centre(self, place: np.ndarray) -> None:
         """Bring a place of the world to the middle of the page (2,) [m].
@@ -376,19 +370,12 @@ class Scene:
         self._page.stop()
 
 
-def _wxyz(quaternion: pin.Quaternion) -> np.ndarray:
-    return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
-
-
 def free_port(host: str, first: int) -> int:
     """A port nobody listens on, from ``first`` upwards; 0 takes any."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     reason = ""
     for port in [0] if first == 0 else range(first, first + _PORTS_TRIED):
-        with socket.socket(_family(host)) as probe:
+        with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))

@@ -162,7 +162,7 @@ class SkinLayer:
         # The meshes are near their parent: what is far from it is not drawn.
         self._root = server.scene.add_frame(path, show_axes=False)
         self._origin = np.array([*skin.vertices.mean(axis=0)[:2], 0.0])
-        wxyz, places = _quaternions(skin.poses), skin.poses[:, :, 3] - self._origin
+        turns, places = _quaternions(skin.poses), skin.poses[:, :, 3] - self._origin
         self.meshes: list[viser.MeshSkinnedHandle] = []
         self._bones: list[np.ndarray] = []
         for k, material in enumerate(skin.materials):
@@ -176,10 +176,10 @@ class SkinLayer:
                 f"{path}/{material}",
                 (skin.vertices[own] - self._origin).astype(np.float32),
                 inverse.reshape(-1, 3),
-                bone_wxyzs=wxyz[bones],
+                bone_wxyzs=turns[bones],
                 bone_positions=places[bones],
                 skin_weights=weights / weights.sum(axis=1)[:, None],
-                color=_rgb(skin.colours[k]),
+                color=tuple(int(value) for value in skin.colours[k]),
                 opacity=opacity,
             )
             self.meshes.append(handle)
@@ -188,13 +188,13 @@ class SkinLayer:
     def show(self, q: np.ndarray) -> None:
         """Show a configuration."""
         poses = joint_poses(self._model, q, self.skin.bones)
-        wxyz = _quaternions(poses)
+        turns = _quaternions(poses)
         ground = np.array([q[0], q[1], 0.0])
         self._root.position = ground
         places = poses[:, :, 3] - ground
         for handle, bones in zip(self.meshes, self._bones, strict=True):
             for bone, k in zip(handle.bones, bones, strict=True):
-                bone.wxyz, bone.position = wxyz[k], places[k]
+                bone.wxyz, bone.position = turns[k], places[k]
 
     def remove(self) -> None:
         """Take the skin off the page."""
@@ -203,16 +203,13 @@ class SkinLayer:
 
 def _quaternions(poses: np.ndarray) -> np.ndarray:
     """Unit quaternions (w, x, y, z) of poses (b, 3, 4)."""
-    quaternions = []
-    for pose in poses:
-        turn = pin.Quaternion(np.ascontiguousarray(pose[:, :3]))
-        quaternions.append([turn.w, turn.x, turn.y, turn.z])
-    return np.array(quaternions)
+    turns = [pin.Quaternion(np.ascontiguousarray(pose[:, :3])) for pose in poses]
+    return np.array([wxyz(turn) for turn in turns])
 
 
-def _rgb(colour: np.ndarray) -> tuple[int, int, int]:
-    red, green, blue = (int(value) for value in colour)
-    return red, green, blue
+def wxyz(quaternion: pin.Quaternion) -> np.ndarray:
+    """A quaternion in the order of viser: w, x, y, z."""
+    return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
 
 
 CABLE_COLOUR = (70, 72, 78)
@@ -407,7 +404,12 @@ def solids(model: Model) -> list[Solid]:
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
     """
-    colours = _material_colours(model)
+    robot = parse_xml(model.urdf(), model.parts.source)
+    colours = {
+        material.get("name", ""): _element_rgb(colour)
+        for material in robot.iter("material")
+        if (colour := material.find("color")) is not None
+    }
     meshes = [
         Solid(f"{name}_{k}", joint, pose, _mesh(model, shape), _colour(visual, colours))
         for k, (name, joint, pose, shape, visual) in enumerate(
@@ -443,16 +445,6 @@ def _mesh(model: Model, shape: ET.Element) -> trimesh.Trimesh:
         return trimesh.creation.capsule(length, radius)
     scale = np.array(numbers(shape, "scale", 1.0, 1.0, 1.0))
     return read_mesh(find_mesh(shape.get("filename", ""), model), scale)
-
-
-def _material_colours(model: Model) -> dict[str, tuple[int, int, int]]:
-    """Colours of the materials that have one, by name."""
-    robot = parse_xml(model.urdf(), model.parts.source)
-    return {
-        material.get("name", ""): _element_rgb(colour)
-        for material in robot.iter("material")
-        if (colour := material.find("color")) is not None
-    }
 
 
 def _colour(

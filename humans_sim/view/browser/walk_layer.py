@@ -24,6 +24,7 @@ from humans_sim.models import Model
 from humans_sim.models.legs import corner_places, load_tags
 from humans_sim.view.browser.replay import WEIGHT_LENGTH
 from humans_sim.view.browser.scene import STAGE, Scene
+from humans_sim.view.browser.scene_layers import wxyz
 from humans_sim.view.browser.touches import Touches
 
 LENGTH = 24
@@ -260,8 +261,8 @@ class WalkLayer:
         pale = tuple(round(c + _PALE * (255 - c)) for c in colour)
         count = len(sole.corners)
         fan = np.array([(0, k, k + 1) for k in range(1, count - 1)])
-        corners = _at_height(sole.corners)
-        rim = _at_height(_ring(sole.corners, _THIN * self._size))
+        corners = _at_zero(sole.corners)
+        rim = _at_zero(_ring(sole.corners, _THIN * self._size))
         rim[:, 2] = _STEP * self._size / LENGTH
         patches = []
         for k in range(LENGTH):
@@ -322,9 +323,7 @@ class WalkLayer:
         centre = touches.centre(self._weight)
         _place(self._zmp, centre)
         com = self._model.com(q)
-        ground = 0.0
-        if centre is not None:
-            ground = float(centre[2])
+        ground = 0.0 if centre is None else float(centre[2])
         self._com.position = com
         self._below.position = (com[0], com[1], ground)
         self._plumb.position = (com[0], com[1], (com[2] + ground) / 2)
@@ -387,18 +386,13 @@ class WalkLayer:
         """Put something flat on the ground, some layers above it."""
         lift = layer * _STEP * self._size * pose.rotation[:, 2]
         handle.position = pose.translation + lift
-        x, y, z, w = pin.Quaternion(pose.rotation).coeffs()
-        handle.wxyz = np.array([w, x, y, z])
+        handle.wxyz = wxyz(pin.Quaternion(pose.rotation))
 
 
 def _place(handle: viser.IcosphereHandle, place: np.ndarray | None) -> None:
     handle.visible = place is not None
     if place is not None:
         handle.position = place
-
-
-def _at_height(points: np.ndarray) -> np.ndarray:
-    return np.column_stack([points, np.zeros(len(points))])
 
 
 def _ring(corners: np.ndarray, width: float) -> np.ndarray:

@@ -219,21 +219,20 @@ class WalkPage:
             self._show_push(q, wall)
         if self.panel is not None and wall - self._status_time >= _CALM:
             self._status_time = wall
-            self.panel.show(self._status(seen))
-
-    def _status(self, seen: Seen) -> Status:
-        progress = self._progress
-        return Status(
-            time=seen.time,
-            real_time_factor=progress.real_time_factor,
-            paused=seen.paused,
-            phase=seen.phase,
-            steps=seen.steps,
-            speed=progress.speed,
-            distance=progress.distance,
-            message=seen.message,
-            failed=seen.failed,
-        )
+            progress = self._progress
+            self.panel.show(
+                Status(
+                    seen.time,
+                    progress.real_time_factor,
+                    seen.paused,
+                    seen.phase,
+                    seen.steps,
+                    progress.speed,
+                    progress.distance,
+                    seen.message,
+                    seen.failed,
+                )
+            )
 
     def _show_push(self, q: np.ndarray, wall: float) -> None:
         if self._push is None:

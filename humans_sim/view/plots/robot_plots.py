@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from humans_sim.actuation.servo_set import StepResponse
 from humans_sim.control.walking import WalkPattern, WalkSettings
-from humans_sim.control.walking.sole_legs import sole_legs
+from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 from humans_sim.models import Model
 from humans_sim.models.legs import PITCH, Leg, corner_places, sole_named
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, dress, stacked
@@ -196,7 +196,8 @@ def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
         run: of the simulated robot; its joints are dotted.
     """
     model = motion.model
-    legs = sorted({j for n, limb in _leg_limbs(motion) for j in limb})
+    sides = sole_legs(model, *sole_sides(model))
+    legs = sorted({joint for leg in sides for joint in leg.joints})
     others = [j for j in range(len(model.joint_names)) if j not in legs]
 
     def joints(title: str, places: list[int]) -> Any:
@@ -214,13 +215,6 @@ def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
     )
     figure.suptitle(f"{model.name}: a person's motion in {motion.duration:.1f} s")
     return figure
-
-
-def _leg_limbs(motion: RobotMotion) -> list[tuple[str, tuple[int, ...]]]:
-    from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
-
-    legs = sole_legs(motion.model, *sole_sides(motion.model))
-    return [("leg", leg.joints) for leg in legs]
 
 
 def _feet(panel: Any, motion: RobotMotion) -> None:

@@ -29,14 +29,14 @@ from humans_sim.core.version import __version__
 from humans_sim.view.html_templates import render
 from humans_sim.view.plots.figure_panels import WIDTH, dress
 from humans_sim.view.reports.report import (
-    HEAVIEST_PAGE,
     Note,
     Table,
     check_table,
     figure_urls,
-    image_url,
     physics_note,
+    picture_part,
     report_path,
+    scene_part,
 )
 from humans_sim.view.wrist_colours import CONTACT, bone_colours, tension_colours
 from humans_sim.view.wrist_raster import WristRaster, view_of
@@ -201,7 +201,7 @@ def write_wrist_report(
         "footprints": None,
         "steps": None,
         "joints": None,
-        "scene": _scene(run) if animation else None,
+        "scene": scene_part(run) if animation else None,
         "events": Table([]),
         "provenance": _provenance(run),
     }
@@ -235,15 +235,7 @@ def _film(run: WristRun) -> dict[str, str]:
     from humans_sim.view.film.film import film
     from humans_sim.view.film.wrist_pictures import WristPainter
 
-    content = film(WristPainter(run))
-    return {"url": image_url(content, "gif"), "text": "from two sides"}
-
-
-def _scene(run: WristRun) -> dict[str, str]:
-    from humans_sim.view.browser.page import page_of
-
-    text = page_of(run)
-    return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}
+    return picture_part(lambda: film(WristPainter(run)), "gif", "from two sides")
 
 
 def _provenance(run: WristRun) -> Table:

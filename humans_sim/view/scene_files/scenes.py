@@ -10,6 +10,7 @@ centres of the manual's table 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -282,8 +283,7 @@ def _unique(nodes: Sequence[SceneNode]) -> tuple[SceneNode, ...]:
     for node in nodes:
         count = seen[node.name] = seen.get(node.name, 0) + 1
         name = node.name if count == 1 else f"{node.name}_{count}"
-        parts = (node.parent, node.places, node.turns, node.shapes, node.shown)
-        named.append(SceneNode(name, *parts))
+        named.append(replace(node, name=name))
     return tuple(named)
 
 
