@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from humans_sim.cli.options import (
+    Overwrite,
     WristMethod,
     checked_option,
     flag,
@@ -105,9 +106,7 @@ def ball_model(
     link: Annotated[
         str, typer.Option(help="Of a URDF: its collision mesh is the bone.")
     ] = "",
-    overwrite: Annotated[
-        bool, flag("--overwrite", "Over a file that is there.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Make a model of balls of a bone's mesh, and say how well it fits."""
     target = bone.with_suffix(".npz") if output is None else output

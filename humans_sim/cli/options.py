@@ -158,6 +158,13 @@ Seconds = Annotated[
 ]
 """How long a program runs [s]."""
 port_number = number(least=0, most=65535)
+Height = Annotated[
+    float | None, checked_option("Stature of a human in metres.", positive)
+]
+Mass = Annotated[float | None, checked_option("Body mass in kilograms.", positive)]
+Overwrite = Annotated[bool, flag("--overwrite", "Over a file that is there.")]
+RunFile = Annotated[Path, typer.Argument(help="A run file, .npz.")]
+PageTitle = Annotated[str, typer.Option(help="Heading of the page.")]
 
 
 SCENES = (".glb", ".x3d", ".wrl")

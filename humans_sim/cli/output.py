@@ -15,7 +15,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from enum import Enum
@@ -122,6 +122,25 @@ def say(text: str) -> None:
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
+def table_of(
+    title: str, *columns: str, right: Sequence[str] = (), **look: Any
+) -> Table:
+    """A table whose last columns are of numbers, and stand on the right.
+
+    Args:
+        title: above it.
+        columns: their names.
+        right: names of the last ones.
+        look: of the table, as rich has it.
+    """
+    table = Table(title=title, **look)
+    for column in columns:
+        table.add_column(escape(column), overflow="fold")
+    for column in right:
+        table.add_column(escape(column), justify="right")
+    return table
+
+
 def print_titles(
     kind: str, column: str, names: Iterable[str], read: Callable[[str], Any]
 ) -> None:
@@ -134,9 +153,7 @@ def print_titles(
         read: reads a file by its name; what it returns has a ``title``.
     """
     titles = {name: read(name).title for name in names}
-    table = Table(title=kind)
-    table.add_column("name")
-    table.add_column(column)
+    table = table_of(kind, "name", column)
     for name, text in titles.items():
         table.add_row(name, text)
     console.print(table)
@@ -286,7 +303,7 @@ class Display:
         self._compiled = Compilation("", 0, 0.0)
         self._next_line = 0.0
 
-    def show(self, name: str, done: int, total: int | None) -> None:
+    def show(self, name: str, done: float, total: float | None) -> None:
         """Report how much of something is done."""
         if name not in self._tasks:
             self._tasks[name] = self.bars.add_task(escape(name), total=total)
@@ -347,7 +364,7 @@ def display() -> Iterator[Display]:
 
 
 @contextmanager
-def progress(name: str) -> Iterator[Callable[[int, int], None]]:
+def progress(name: str) -> Iterator[Callable[[float, float], None]]:
     """Show how far one thing is: the function takes how much is done, of how much."""
     with display() as shown:
         yield lambda done, total: shown.show(name, done, total)

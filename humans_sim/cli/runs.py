@@ -18,6 +18,8 @@ from humans_sim.cli.options import (
     Feedback,
     Integrator,
     Method,
+    PageTitle,
+    RunFile,
     checked_option,
     flag,
     model_names,
@@ -35,6 +37,7 @@ from humans_sim.cli.output import (
     print_titles,
     result,
     say,
+    table_of,
 )
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import check_output_file
@@ -275,9 +278,7 @@ def _write(
         say(f"animated: {animate}")
 
 
-def check(
-    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
-) -> None:
+def check(file: RunFile) -> None:
     """Check the physics of a run: gaps, forces, friction, energy, impacts."""
     from humans_sim.cli.stored_runs import load_stored
 
@@ -291,12 +292,12 @@ def check(
 
 
 def report(
-    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+    file: RunFile,
     output: Annotated[
         Path | None,
         output_option("The page; default: beside the run.", ".html"),
     ] = None,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    title: PageTitle = "",
     animation: Annotated[
         bool, typer.Option(help="With a film and a scene to turn; they take longer.")
     ] = True,
@@ -339,10 +340,7 @@ def print_events(console: Console, done: Stored) -> None:
         counts.setdefault(event.kind, []).append(event.time)
     if not counts:
         return
-    table = Table(title="events")
-    table.add_column("kind")
-    for column in ("number", "first [s]", "last [s]"):
-        table.add_column(escape(column), justify="right")
+    table = table_of("events", "kind", right=("number", "first [s]", "last [s]"))
     for kind, times in counts.items():
         table.add_row(
             escape(kind), str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}"
@@ -373,9 +371,7 @@ def print_check(console: Console, checked: Check) -> None:
 
 def print_summary(console: Console, summary: WalkSummary) -> None:
     """The walk report."""
-    table = Table(title=summary.headline)
-    for column in ("", "what", "how much"):
-        table.add_column(column, overflow="fold")
+    table = table_of(summary.headline, "", "what", "how much")
     section = ""
     for row in summary.rows():
         if row.section != section:

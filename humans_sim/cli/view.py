@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from humans_sim.cli.options import (
+    Height,
+    Mass,
     Seconds,
     checked_option,
     flag,
     model_names,
     port_number,
-    positive,
 )
 from humans_sim.cli.output import console, described_os_errors
 from humans_sim.cli.signals import until_interrupted
@@ -38,12 +39,8 @@ def view(
             autocompletion=model_names,
         ),
     ],
-    height: Annotated[
-        float | None, checked_option("Stature of a human in metres.", positive)
-    ] = None,
-    mass: Annotated[
-        float | None, checked_option("Body mass in kilograms.", positive)
-    ] = None,
+    height: Height = None,
+    mass: Mass = None,
     port: Annotated[
         int, checked_option("First port to try; 0: any.", port_number)
     ] = 8080,

@@ -22,7 +22,7 @@ from humans_sim.cli.kondo.session import (
     ended_by_signals,
     memory_of,
 )
-from humans_sim.cli.output import console, result, say
+from humans_sim.cli.output import console, result, say, table_of
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -46,9 +46,7 @@ def ports() -> None:
             "this machine has no serial port: plug in the adapter's cable "
             "(`humans-sim kondo emulate` gives an emulated robot)"
         )
-    table = Table(title="serial ports")
-    for column in ("port", "what it is", "", "what to do"):
-        table.add_column(column, overflow="fold")
+    table = table_of("serial ports", "port", "what it is", "", "what to do")
     for port in serial:
         state = f"[red]{port.problem}" if port.problem else "[green]may be used"
         table.add_row(port.name, port.description, state, port.fix)
@@ -264,11 +262,8 @@ def _channel(settings: RobotSettings, joint: str) -> Channel:
 
 
 def _print_trims(settings: RobotSettings, trims: list[int]) -> None:
-    table = Table(title="trims, in degrees of the channels")
-    for column in ("channel", "joint"):
-        table.add_column(column)
-    for column in ("board", "file", "sense"):
-        table.add_column(column, justify="right")
+    title, numbers = "trims, in degrees of the channels", ("board", "file", "sense")
+    table = table_of(title, "channel", "joint", right=numbers)
     result(
         trims=[
             {

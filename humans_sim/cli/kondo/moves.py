@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from humans_sim.cli.kondo.session import (
     FreeAfter,
@@ -25,11 +24,10 @@ from humans_sim.cli.kondo.session import (
     degrees,
     finish,
     print_health,
-    progress,
     robot_settings,
 )
 from humans_sim.cli.options import checked_option, flag, number
-from humans_sim.cli.output import console, result, say
+from humans_sim.cli.output import console, progress, result, say, table_of
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -244,10 +242,8 @@ def _go(
 def _print_pose(robot: KondoRobot, target: Mapping[str, float]) -> list[str]:
     """Print where the joints are; returns those that are off their set points."""
     read, commanded = robot.read_back(), robot.set_points()
-    table = Table(title="joints, in degrees")
-    table.add_column("joint")
-    for column in ("commanded", "read back", "off by"):
-        table.add_column(column, justify="right")
+    columns = ("commanded", "read back", "off by")
+    table = table_of("joints, in degrees", "joint", right=columns)
     off: list[str] = []
     joints: list[dict[str, object]] = []
     result(joints=joints)

@@ -244,8 +244,11 @@ class BoardsThread(ABC):
                     self._look() if self._boards is None else self._beat(self._boards)
                 )
             except PortError as error:
-                self._lose(str(error))
-                wait = 0.0
+                boards, self._boards, wait = self._boards, None, 0.0
+                if boards is not None:
+                    boards.close()
+                    self._lost(boards, str(error))
+                self._requests.refuse(RobotStateError(str(error)))
             except Exception as error:  # a fault here must not leave servos driven
                 self._failed(self._boards, error)
                 self._requests.refuse(RobotStateError("the driver failed"))
@@ -254,13 +257,6 @@ class BoardsThread(ABC):
                 left = begun + wait - time.monotonic()
                 if left > 0.0 and not self._requests.open and not self._hurries():
                     self._wake.wait(left)
-
-    def _lose(self, reason: str) -> None:
-        boards, self._boards = self._boards, None
-        if boards is not None:
-            boards.close()
-            self._lost(boards, reason)
-        self._requests.refuse(RobotStateError(reason))
 
     def _look(self) -> float:
         """Try to find the line again; how long to wait before the next try [s]."""

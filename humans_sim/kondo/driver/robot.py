@@ -401,8 +401,13 @@ class KondoRobot(BoardsThread):
             with self._lock:  # a robot at rest is asked for as long as that takes
                 if self._health.state != RobotState.FOLLOWING:
                     self._watchdog.beat()
-        if self._fault_due:
-            self._act_on_fault(boards)
+        if self._fault_due:  # hold or free the servos; where that fails, they stay
+            self._fault_due, reason = False, self.health().reason
+            with suppress(NoAnswerError, BoardError):
+                if self._on_fault is OnFault.HOLD:
+                    self._take_pose(boards, RobotState.STOPPED, reason)
+                else:
+                    self._let_go(boards, reason, _FREE)
         self._watch(boards)
         with self._lock:
             sends = self._sends
@@ -470,15 +475,6 @@ class KondoRobot(BoardsThread):
     def _be_faulty(self, reason: str) -> None:
         self._be(RobotState.STOPPED, reason)
         self._silent, self._fault_due = True, self._on_fault is not OnFault.KEEP
-
-    def _act_on_fault(self, boards: Boards) -> None:
-        """Hold or free the servos, as the user chose; where that fails, they stay."""
-        self._fault_due, reason = False, self.health().reason
-        with suppress(NoAnswerError, BoardError):
-            if self._on_fault is OnFault.HOLD:
-                self._take_pose(boards, RobotState.STOPPED, reason)
-            else:
-                self._let_go(boards, reason, _FREE)
 
     def _hold_if_overdue(self) -> None:
         """Hold a robot that nobody commanded in time; the lock is held."""

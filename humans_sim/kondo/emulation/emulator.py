@@ -22,10 +22,10 @@ from typing import TypeVar
 
 from humans_sim.core.arrays import NumbersInRange
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard, virtual_boards
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.rcb1 import BYTE, CHANNELS, FIRST_COMMAND, ProtocolError
+from humans_sim.kondo.protocol.rcb1 import BYTE, FIRST_COMMAND, ProtocolError
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,9 @@ Listener = Callable[[float, rcb1.Command], None]
 T = TypeVar("T")
 
 
-def khr1_boards() -> tuple[VirtualBoard, VirtualBoard]:
+def khr1_boards() -> tuple[VirtualBoard, ...]:
     """Boards 0 (upper body) and 1 (legs) of a KHR-1, at home."""
-    home = load_channels().home()
-    return VirtualBoard(0, home[:CHANNELS]), VirtualBoard(1, home[CHANNELS:])
+    return virtual_boards((0, 1), load_channels().home())
 
 
 class Emulator:

@@ -29,7 +29,7 @@ from humans_sim.control.falls.rising_walker import lying_on
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard, virtual_boards
 from humans_sim.kondo.motion.channels import ChannelMap
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.kondo.protocol import rcb1
@@ -226,10 +226,7 @@ class SimulatedBody:
         self.model: Model = load_model(self._robot.model)
         self._setup = RobotSetup.of_model(self.model, KONDO_ROBOT)
         home = self._robot.channels.home()
-        self.boards = tuple(
-            VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
-            for k, number in enumerate(self._robot.ids)
-        )
+        self.boards = virtual_boards(self._robot.ids, home)
         self.servo = BoardServo(
             self.model,
             self.boards,

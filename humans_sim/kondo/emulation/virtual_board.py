@@ -277,3 +277,16 @@ class VirtualBoard:
             for pose in range(memory.lengths.get(motion, 0)):
                 if (motion, pose) in memory.poses:
                     self._go(t, *memory.poses[motion, pose])
+
+
+def virtual_boards(ids: Sequence[int], home: Sequence[int]) -> tuple[VirtualBoard, ...]:
+    """Boards of a robot, at home.
+
+    Args:
+        ids: of the boards, in the order of the channels.
+        home: values of all channels of the robot.
+    """
+    return tuple(
+        VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
+        for k, number in enumerate(ids)
+    )

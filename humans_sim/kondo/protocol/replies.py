@@ -226,7 +226,7 @@ class ReplyStream:
             if heard is not None:
                 self._since = now
                 yield heard
-            elif self._may_begin(expected, now):
+            elif now < self._since + self.hold and self._may_begin(expected):
                 return
             elif self._owed.owes_long():  # a damaged one: no part of it is another
                 self._bytes = b""
@@ -282,16 +282,13 @@ class ReplyStream:
                 return False
         return True
 
-    def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
+    def _may_begin(self, expected: list[rcb1.Command]) -> bool:
         """Whether more bytes could make a reply of these, or of a damaged one."""
-        if self._owed.owes_long() and now < self._since + self.hold:
-            return True
-        for command in expected:
-            size = command.REPLY.size()
-            if len(self._bytes) < size and self._of(command):
-                # What is left of a damaged reply would make one with the next one.
-                return now < self._since + self.hold
-        return False
+        # Later, what is left of a damaged reply would make one with the next one.
+        return self._owed.owes_long() or any(
+            len(self._bytes) < command.REPLY.size() and self._of(command)
+            for command in expected
+        )
 
     def _of(self, command: rcb1.Command) -> bool:
         return board_of(command) in (None, self._bytes[0])
