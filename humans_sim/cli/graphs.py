@@ -328,12 +328,7 @@ def compile(
 
 
 def _side_by_side(folder: Path, workers: int) -> Iterator[_Ended | None]:
-    """Run the first commands, some at a time; now and then None, while nothing ends.
-
-    Args:
-        folder: where their files go.
-        workers: number of commands at a time.
-    """
+    """Run the first commands, some at a time; None now and then, while none ends."""
     waiting = deque(enumerate(_FIRST_COMMANDS))
     running: dict[str, tuple[subprocess.Popen[bytes], Path, float]] = {}
     try:

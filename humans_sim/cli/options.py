@@ -131,12 +131,7 @@ def checked_option(text: str, check: Check) -> Any:
 
 
 def flag(name: str, text: str) -> Any:
-    """An option without a value.
-
-    Args:
-        name: as it is typed.
-        text: its help.
-    """
+    """An option without a value, its name as it is typed."""
     return typer.Option(name, help=text)
 
 

@@ -144,14 +144,7 @@ def table_of(
 def print_titles(
     kind: str, column: str, names: Iterable[str], read: Callable[[str], Any]
 ) -> None:
-    """List the package's files of one kind, with a line about each.
-
-    Args:
-        kind: in the plural.
-        column: heading of the lines.
-        names: of the files.
-        read: reads a file by its name; what it returns has a ``title``.
-    """
+    """List the package's files of a kind, in the plural, with the ``title`` of each."""
     titles = {name: read(name).title for name in names}
     table = table_of(kind, "name", column)
     for name, text in titles.items():

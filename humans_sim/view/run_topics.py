@@ -179,12 +179,7 @@ def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
 def body_topics(
     model: Model, q: np.ndarray
 ) -> tuple[dict[str, tuple[str, Message]], dict[str, tuple[str, MessageMaker]]]:
-    """Topics that show a model: those that are sent once, and those of every sample.
-
-    Args:
-        model: what to show.
-        q: configurations, the model's first (n, nq or more).
-    """
+    """Topics of a model: sent once, and of each configuration (n, nq or more)."""
     links = LinkTree(model)
     fixed = [
         link_transform(stamp_of(0), parent, child, pin.SE3ToXYZQUAT(pose))

@@ -112,13 +112,7 @@ def _handled(handler: Any, *numbers: int) -> Iterator[None]:
 def connected(
     settings: RobotSettings, port: str | None, then: Then = Then.FREE
 ) -> Iterator[KondoRobot]:
-    """An open robot, which is stopped by Ctrl-C and by failures.
-
-    Args:
-        settings: of the robot.
-        port: its name; None: the one that it must be.
-        then: what the servos do after that.
-    """
+    """An open robot, on the only port unless named; failures and Ctrl-C stop it."""
     with ended_by_signals(), KondoRobot(settings, choose_port(port)) as robot:
         try:
             yield robot

@@ -76,24 +76,14 @@ class TakenRange:
         self._doubted = []
 
     def inherit(self, other: TakenRange, values: Values) -> None:
-        """One of these is in force, or what may be in force in another range.
-
-        Args:
-            other: of the same board, before its line was opened anew.
-            values: where the channels are [deg].
-        """
+        """These are in force [deg], or what was before the line was opened anew."""
         (low, high), now = other._bounds(), array_of(values)
         joined = _Possible(_BEFORE, np.fmin(low, now), np.fmax(high, now))
         self._possible = deque([joined])
         self._doubted = []
 
     def sent(self, number: int, values: Values) -> None:
-        """A set point goes out: it is taken, or not.
-
-        Args:
-            number: of the request, larger than all before.
-            values: of the channels [deg].
-        """
+        """A set point of a higher number goes out: it is taken, or not [deg]."""
         commanded = array_of(values)
         self._possible.append(_Possible(number, commanded, commanded))
         if len(self._possible) > _MOST:
@@ -236,22 +226,13 @@ class Boards(ABC):
         return [None if v is None else round(v / unit) * unit for v in values]
 
     def reach(self, step: float) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest next set point of every channel [deg].
-
-        Args:
-            step: longest from any that may be in force [deg].
-        """
+        """Least and largest next set points, by the longest step from any [deg]."""
         ends = [taken.reach(step, self.resolution) for taken in self.taken]
         lower, upper = (np.concatenate(side) for side in zip(*ends, strict=True))
         return lower, upper
 
     def certain(self, board: int, values: Sequence[float | None]) -> bool:
-        """Whether nothing but these values can be in force.
-
-        Args:
-            board: which, counted from 0.
-            values: of all channels of the robot.
-        """
+        """Whether nothing but the robot's values can be in force on a board."""
         return self.taken[board].certain(self.rounded(values[self.channels(board)]))
 
     @abstractmethod
@@ -279,11 +260,7 @@ class Boards(ABC):
 
     @abstractmethod
     def settle(self, board: int) -> None:
-        """Find out which acknowledgements of a board still come; nothing moves.
-
-        Args:
-            board: which, counted from 0.
-        """
+        """Find out which acknowledgements of a board still come; nothing moves."""
 
     @abstractmethod
     def read(self, sure: bool = False) -> tuple[float | None, ...]:

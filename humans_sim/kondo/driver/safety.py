@@ -63,11 +63,7 @@ class Guard:
         self.limited = 0
 
     def begin(self, values: Sequence[float | None]) -> None:
-        """Here the servos are now: the set points begin here, and so do targets.
-
-        Args:
-            values: of all channels of the robot [deg].
-        """
+        """All servos are here now [deg]: set points and targets begin here."""
         self._now = np.array([values[k] for k in self._at], dtype=float)
         # Out of the range by hand: back into it, slowly.
         self._target = np.clip(self._now, self._lower, self._upper)

@@ -265,11 +265,7 @@ class BlindWalk:
         return self._approach is None
 
     def begin(self, joints: Mapping[str, float]) -> None:
-        """Stand, and go into the posture of the walk from here.
-
-        Args:
-            joints: where they are [rad]; those left out are in it already.
-        """
+        """Go into the walk's posture from here [rad]; joints left out are in it."""
         pairs = zip(self._names, self._stance, strict=True)
         first = np.array([joints.get(name, angle) for name, angle in pairs])
         largest = float(np.abs(self._stance - first).max())

@@ -219,11 +219,7 @@ class Emulator:
             self._listeners.remove(listener)
 
     def moment(self, look: Callable[[], T]) -> tuple[float, T]:
-        """A time, and what is found then: listeners have heard all that was before it.
-
-        Args:
-            look: is called while the boards wait.
-        """
+        """A time, and what is found while the boards wait: all before it was heard."""
         with self._lock:
             return time.monotonic(), look()
 

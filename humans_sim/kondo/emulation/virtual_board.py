@@ -280,12 +280,7 @@ class VirtualBoard:
 
 
 def virtual_boards(ids: Sequence[int], home: Sequence[int]) -> tuple[VirtualBoard, ...]:
-    """Boards of a robot, at home.
-
-    Args:
-        ids: of the boards, in the order of the channels.
-        home: values of all channels of the robot.
-    """
+    """Boards of a robot at home, of their ids and of the values of all channels."""
     return tuple(
         VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
         for k, number in enumerate(ids)

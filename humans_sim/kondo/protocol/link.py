@@ -70,6 +70,8 @@ class LinkStatistics:
 class SerialLink:
     """An open port; for one exchange at a time, from any thread.
 
+    Whatever is said or heard raises a PortError where the port is gone.
+
     Args:
         timeout: longest wait for an answer [s]; quick commands wait a third of it.
         retries: how often a command is repeated that was not answered.
@@ -144,7 +146,6 @@ class SerialLink:
 
         Raises:
             NoAnswerError: no sound answer came.
-            PortError: the port is gone.
         """
         times = 1 + (self._retries if retries is None else retries)
         attempt, reason = 0, ""
@@ -196,9 +197,6 @@ class SerialLink:
         Args:
             order: what is to be said next.
             enough: number of an earlier request whose acknowledgement is as good.
-
-        Raises:
-            PortError: the port is gone.
         """
         with self._lock:
             self._drain()
@@ -216,9 +214,6 @@ class SerialLink:
         Args:
             order: what is said.
             enough: number of an earlier request whose acknowledgement is as good.
-
-        Raises:
-            PortError: the port is gone.
         """
         with self._lock:
             self._drain()
@@ -248,9 +243,6 @@ class SerialLink:
 
         Returns:
             commands that were not acknowledged.
-
-        Raises:
-            PortError: the port is gone.
         """
         longest = max(LONGEST_WAIT, self._timeout)
         size = max(c.size() + c.REPLY.size() for c in commands)

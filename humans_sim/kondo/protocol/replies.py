@@ -73,12 +73,7 @@ class OwedReplies:
         self._orders: dict[int | None, tuple[rcb1.Command, int]] = {}
 
     def sent(self, command: rcb1.Command, now: float) -> int:
-        """A request goes out; its number.
-
-        Args:
-            command: the request.
-            now: time [s].
-        """
+        """A request goes out at a time [s]; its number."""
         number, board = self.next_number, board_of(command)
         self._requests.append(_Request(number, now, command))
         if command.REPLY is rcb1.Acknowledged:
@@ -119,11 +114,7 @@ class OwedReplies:
         return sorted(kinds.values(), key=lambda c: c.REPLY.size(), reverse=True)
 
     def received(self, command: rcb1.Command) -> int:
-        """A reply came that could be the one to a command.
-
-        Returns:
-            number of the oldest request that it may answer; -1 if there is none.
-        """
+        """A reply came; number of the oldest request that it may answer, or -1."""
         board = board_of(command)
         for request in self._requests:
             if request.key == (board, command.REPLY):
@@ -136,11 +127,7 @@ class OwedReplies:
         return -1
 
     def expire(self, heard: float) -> None:
-        """All that came until a time was heard: what is old by then comes no more.
-
-        Args:
-            heard: the time [s].
-        """
+        """All was heard that came until a time [s]: older replies come no more."""
         oldest = heard - LATEST
         if self._requests and self._requests[0].time <= oldest:
             self._requests = [r for r in self._requests if r.time > oldest]
@@ -207,12 +194,7 @@ class ReplyStream:
         self._since = self._now = 0.0
 
     def feed(self, data: bytes, now: float) -> Iterator[Heard]:
-        """Replies that these bytes complete.
-
-        Args:
-            data: what came; empty: nothing.
-            now: time [s].
-        """
+        """Replies that these bytes, or none, complete at a time [s]."""
         self._now = now
         if not self._bytes:
             self._since = now
@@ -318,12 +300,7 @@ class RoundTripTime:
         self._missed = 0
 
     def learn(self, size: int, taken: float) -> None:
-        """An answer came.
-
-        Args:
-            size: bytes that were sent and received.
-            taken: from the first byte sent to the last received [s].
-        """
+        """An answer came: bytes of both ways, from the first to the last byte [s]."""
         self._missed = 0
         beyond = max(taken - size * BYTE, 0.0)
         if self._mean is None:
@@ -417,12 +394,7 @@ class ReplyTimeout:
         return limit
 
     def usual(self, size: int, longest: float) -> float:
-        """How long answers take as a rule [s].
-
-        Args:
-            size: bytes to be sent and received.
-            longest: where that is not known, or they are not so slow [s].
-        """
+        """How long answers of so many bytes take as a rule, or the longest [s]."""
         if not self._adapt:
             return longest
         most = max(longest, LONGEST_WAIT)

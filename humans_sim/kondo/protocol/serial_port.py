@@ -74,7 +74,6 @@ class SerialPort:
 
         Raises:
             ProtocolError: the line took none of them in time.
-            PortError: the port is gone.
         """
         try:
             self.device.write(data)
@@ -84,14 +83,7 @@ class SerialPort:
             raise PortError(_plainly(self.name, error)) from error
 
     def read(self, end: float) -> bytes:
-        """Bytes that are there, or come first before a time; empty: nothing came.
-
-        Args:
-            end: by time.monotonic() [s].
-
-        Raises:
-            PortError: the port is gone.
-        """
+        """Bytes that are there, or come first before a monotonic time [s]."""
         try:
             left = max(end - time.monotonic(), 0.0)
             if self._file is not None:
@@ -108,11 +100,7 @@ class SerialPort:
             raise PortError(_plainly(self.name, error)) from error
 
     def drain(self) -> bytes:
-        """Bytes that have come, up to a few kilobytes.
-
-        Raises:
-            PortError: the port is gone.
-        """
+        """Bytes that have come, up to a few kilobytes."""
         try:
             if self._file is not None:
                 return os.read(self._file, _CHUNK)

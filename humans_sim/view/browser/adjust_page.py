@@ -292,8 +292,7 @@ class AdjustPage:
 
     Args:
         adjustment: of a person to a recording.
-        host: address to listen on; the default is reached from this machine only.
-        port: first port to try; 0 takes any free one.
+        host, port: of the page, as of :class:`Scene`.
 
     Attributes:
         scene: the scene, for additions.

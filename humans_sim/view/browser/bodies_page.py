@@ -16,15 +16,7 @@ from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import MALFORMED_CONTENT, ConfigurationError, RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run, body_poses
-from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.scene import (
-    DEFAULT_PORT,
-    FLOOR_COLOURS,
-    HOST,
-    STAGE,
-    Scene,
-    free_port,
-)
+from humans_sim.view.browser.scene import FLOOR_COLOURS, STAGE, PageView, Scene
 from humans_sim.view.browser.scene_layers import lay_terrain
 
 
@@ -142,12 +134,7 @@ def body_meshes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
 def body_balls(
     meshes: Sequence[trimesh.Trimesh], poses: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Balls that hold bodies at all samples: centres (samples, n, 3), radii (n, 1) [m].
-
-    Args:
-        meshes: of the bodies.
-        poses: of the bodies (samples, n, 7).
-    """
+    """Balls that hold bodies of poses (samples, n, 7): centres, radii (n, 1) [m]."""
     middles = np.array([mesh.bounds.mean(axis=0) for mesh in meshes])
     radii = np.array([[np.linalg.norm(mesh.extents) / 2] for mesh in meshes])
     turned = Rotation.from_quat(poses[..., 3:].reshape(-1, 4)).apply(
@@ -200,41 +187,24 @@ _FAR = 0.95
 _GRID = 0.1
 
 
-class BodiesView:
-    """A run with free bodies on a page, a sample at a time.
-
-    Args:
-        run: with its record of bodies.
-        port: the next free one is taken.
-        page: to show it on; a new one unless given.
+class BodiesView(PageView):
+    """A run with its record of free bodies on a page, as of :class:`PageView`.
 
     Raises:
         RunFileError: what is recorded of the bodies is damaged.
     """
 
-    legend = ""
-
-    def __init__(
-        self,
-        run: Run,
-        port: int = DEFAULT_PORT,
-        host: str = HOST,
-        page: PageServer | None = None,
-    ) -> None:
-        self.title = str(run.info.get("system", "scene"))
+    def __init__(self, run: Run, **place: Any) -> None:
         shapes = body_meshes(run.info)
         self._run, self._poses = run, body_poses(run)
+        super().__init__(str(run.info.get("system", "scene")), **place)
         robot = recorded_model(run.info) if "model" in run.info else None
         self._first = robot.nq if robot else 0
-        ground = recorded_ground(run.info)
         self._robot: Scene | None = None
         if robot is not None:
-            self._robot = Scene(robot, host, port, ground=ground, axes=False, page=page)
-            self._page: Scene | PageServer = self._robot
-            self.server = self._robot.server
+            ground = recorded_ground(run.info)
+            self._robot = Scene(robot, ground=ground, axes=False, page=self._page)
         else:
-            self._page = page or PageServer(host, free_port(host, port))
-            self.server = self._page.viser
             _floor(self.server, run, shapes)
         scene = self.server.scene
         self._bodies = [
@@ -260,10 +230,6 @@ class BodiesView:
                 handle.position = row[:3]
                 handle.wxyz = row[[6, 3, 4, 5]]
             self._time.text = f"{self._run.t[k]:.2f} s"
-
-    def stop(self) -> None:
-        """Close the page."""
-        self._page.stop()
 
 
 def _floor(

@@ -302,8 +302,7 @@ class LivePage:
 
     Args:
         walk: not yet begun.
-        host: address to listen on; the default is reached from this machine only.
-        port: first port to try; 0 takes any free one.
+        host, port: of the page, as of :class:`Scene`.
     """
 
     def __init__(
@@ -329,13 +328,7 @@ class LivePage:
         stop: threading.Event | None = None,
         rate: float = RATE,
     ) -> None:
-        """Show the walk until ``stop`` is set, for some time or for ever.
-
-        Args:
-            seconds: how long; None: for ever.
-            stop: ends it.
-            rate: pictures a second.
-        """
+        """Show the walk until ``stop`` is set, for some seconds or for ever."""
         begun, ended = time.monotonic(), stop or threading.Event()
         while not ended.wait(1.0 / rate):
             self.page.show(self.walk.seen)

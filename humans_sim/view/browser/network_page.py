@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError
 from humans_sim.results.run import Run
 from humans_sim.soft.networks.puppet import drawn_curves
-from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.scene import DEFAULT_PORT, HOST, STAGE, free_port
+from humans_sim.view.browser.scene import STAGE, PageView
 
 
 class NetworkMotion:
@@ -57,30 +58,16 @@ class NetworkMotion:
 _CURVE, _LINK = (61, 122, 184), (170, 174, 180)
 
 
-class NetworkView:
-    """A run of a network on a page, a sample at a time.
-
-    Args:
-        port: the next free one is taken.
-        page: to show it on; a new one unless given.
+class NetworkView(PageView):
+    """A run of a network on a page, as of :class:`PageView`.
 
     Raises:
         RunFileError: what is recorded of the network is damaged.
     """
 
-    legend = ""
-
-    def __init__(
-        self,
-        run: Run,
-        port: int = DEFAULT_PORT,
-        host: str = HOST,
-        page: PageServer | None = None,
-    ) -> None:
+    def __init__(self, run: Run, **place: Any) -> None:
         self._motion = NetworkMotion(run)
-        self.title = str(run.info.get("system", "network"))
-        self._page = page or PageServer(host, free_port(host, port))
-        self.server = self._page.viser
+        super().__init__(str(run.info.get("system", "network")), **place)
         scene = self.server.scene
         scene.set_up_direction("+z")
         scene.add_grid(f"{STAGE}/floor", cell_size=0.1, section_size=0.5)
@@ -101,10 +88,6 @@ class NetworkView:
     def show(self, k: int) -> None:
         """Show a sample."""
         self._links.points, self._curves.points = self._lines(k)
-
-    def stop(self) -> None:
-        """Close the page."""
-        self._page.stop()
 
     def _lines(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Links, and the pieces of the splines (n, 2, 3) [m]."""

@@ -6,10 +6,9 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import viser
 
 from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact.geometry.ground import Ground
@@ -17,8 +16,9 @@ from humans_sim.models import Model
 from humans_sim.results.run import Run
 from humans_sim.view.browser.bodies_page import BodiesView
 from humans_sim.view.browser.network_page import NetworkView
+from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.browser.scene import Scene
+from humans_sim.view.browser.scene import PageView, Scene
 from humans_sim.view.browser.scene_layers import touched_pins
 from humans_sim.view.html_templates import render
 
@@ -29,38 +29,29 @@ PAUSE = 1.0
 _VISER_TITLE, _BODY = "<title>Viser</title>", "</body>"
 
 
-class SampleView(Protocol):
-    """Something on a page that shows samples of a run.
-
-    Attributes:
-        legend: of its colours, as HTML over the scene; empty where there are none.
-    """
-
-    server: viser.ViserServer
-    title: str
-    legend: str
-
-    def show(self, k: int) -> None:
-        """Show a sample."""
-
-    def stop(self) -> None:
-        """Close the page."""
-
-
-class BipedView:
+class BipedView(PageView):
     """A run of a biped on a page: the model, the forces on it, the time.
 
     Args:
         label: before the time.
-        place: on which page it is, and where, as of :class:`Scene`.
+        port: of a new page, where none is given.
+        page: to show it on.
+        place: where it is there, as of :class:`Scene`.
     """
 
-    legend = ""
-
-    def __init__(self, replay: Replay, label: str = "", **place: Any) -> None:
-        self._replay, self._label, self.title = replay, label, replay.model.title
-        self.scene = Scene(replay.model, ground=replay.ground, axes=False, **place)
-        self.server = self.scene.server
+    def __init__(
+        self,
+        replay: Replay,
+        label: str = "",
+        *,
+        port: int = 0,
+        page: PageServer | None = None,
+        **place: Any,
+    ) -> None:
+        super().__init__(replay.model.title, port, page=page)
+        self._replay, self._label = replay, label
+        place |= {"ground": replay.ground, "axes": False, "page": self._page}
+        self.scene = Scene(replay.model, **place)
 
     def show(self, k: int) -> None:
         """Show a sample."""
@@ -75,10 +66,6 @@ class BipedView:
         above = np.array([*replay.model.com(q)[:2], 1.12 * replay.height])
         above[2] = max(above[2], float(q[2]) + 0.6 * replay.height)
         scene.show_time(f"{self._label} {replay.run.t[k]:.2f} s".strip(), above)
-
-    def stop(self) -> None:
-        """Close the page."""
-        self.scene.stop()
 
     def look_at_all(self) -> None:
         """Look from where the whole run is seen."""
@@ -104,7 +91,7 @@ def page_of(
         ParameterError: the run is not of this model or of this scene.
         RunFileError: what is recorded of bodies or of a network is damaged.
     """
-    view: SampleView
+    view: PageView
     with silence():
         if isinstance(run, WristRun):
             from humans_sim.view.browser.wrist_page import WristView

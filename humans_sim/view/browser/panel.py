@@ -205,13 +205,7 @@ def add_view(
     follow: Callable[[bool], None],
     see_through: Callable[[bool], None],
 ) -> None:
-    """Add what changes the sight alone.
-
-    Args:
-        gui: of the page.
-        follow: called with whether the camera follows the body.
-        see_through: called with whether the body is transparent.
-    """
+    """Add what changes the sight alone: following, and transparent bodies."""
     with gui.add_folder("View"):
         following = gui.add_checkbox("Follow", True)
         through = gui.add_checkbox("See through", False)

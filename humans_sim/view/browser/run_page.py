@@ -31,6 +31,7 @@ from humans_sim.view.browser.scene import (
     HOST,
     STAGE,
     Follower,
+    PageView,
     Scene,
     free_port,
 )
@@ -72,11 +73,7 @@ class TimeLine:
             self.playing, self._wall, self._rested = False, None, 0.0
 
     def advance(self, wall: float) -> float:
-        """Go along with the wall's time; gives where it is.
-
-        Args:
-            wall: monotonic [s].
-        """
+        """Go along with the wall's monotonic time [s]; gives where it is."""
         with self._lock:
             passed = 0.0 if self._wall is None else max(wall - self._wall, 0.0)
             self._wall = wall
@@ -445,14 +442,10 @@ def _alone(run: Run | WristRun) -> bool:
     return isinstance(run, WristRun) or bool({"bodies", "network"} & run.info.keys())
 
 
-def _view(
-    run: Run | WristRun, page: PageServer
-) -> WristView | NetworkView | BodiesView:
+def _view(run: Run | WristRun, page: PageServer) -> PageView:
     if isinstance(run, WristRun):
         return WristView(run, page=page)
-    if "network" in run.info:
-        return NetworkView(run, page=page)
-    return BodiesView(run, page=page)
+    return (NetworkView if "network" in run.info else BodiesView)(run, page=page)
 
 
 def _one_floor(replays: Sequence[Replay]) -> bool:

@@ -219,13 +219,7 @@ class Scene:
         distance: float = 1.0,
         sight: tuple[float, float, float] = _SIGHT,
     ) -> None:
-        """Look at a place from the front, as far as the body is high, or farther.
-
-        Args:
-            centre: of the page [m].
-            distance: in body heights or so.
-            sight: from where, seen from the centre.
-        """
+        """Look at a place [m] of the page; distance in body heights or so."""
         camera = self.server.initial_camera
         far = distance * self.size
         camera.up = (0.0, 0.0, 1.0)
@@ -296,12 +290,7 @@ class Scene:
         field: Footprints,
         touched: tuple[int, int, int, int] | None = None,
     ) -> None:
-        """Show a ground that gives way in place of the floors.
-
-        Args:
-            field: its heights.
-            touched: pins that move in all pictures; all unless given.
-        """
+        """Show a ground that gives way, not floors; all pins move unless given."""
         if self._soft is None:
             self._soft = GroundLayer(self.server.scene, f"{self._root}/ground", touched)
             for grid, _ in self._floors:
@@ -385,6 +374,40 @@ def free_port(host: str, first: int) -> int:
     raise HumansError(f"cannot listen on {host}:{first} and the ports above: {reason}")
 
 
+class PageView:
+    """Something on a page that shows samples of a run.
+
+    Args:
+        title: of the run.
+        port: first one to try; 0: any.
+        host: address to listen on.
+        page: to show it on; a new one unless given.
+
+    Attributes:
+        legend: of its colours, as HTML over the scene; empty where there are none.
+    """
+
+    legend = ""
+
+    def __init__(
+        self,
+        title: str,
+        port: int = DEFAULT_PORT,
+        host: str = HOST,
+        page: PageServer | None = None,
+    ) -> None:
+        self.title, self._page = title, page or PageServer(host, free_port(host, port))
+        self.server = self._page.viser
+
+    def show(self, k: int) -> None:
+        """Show a sample."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Close the page."""
+        self._page.stop()
+
+
 _LAG = 0.4
 """Time in which the follower comes to where the body is [s]."""
 _JUMP = 1.0
@@ -405,12 +428,7 @@ class Follower:
         self.on, self.place = True, np.zeros(2)
 
     def update(self, body: np.ndarray, wall: float) -> np.ndarray:
-        """Go along; gives the place.
-
-        Args:
-            body: place of the body, x and y first [m].
-            wall: time of the wall [s].
-        """
+        """Go along with a body, x and y first [m], by the wall's time [s]."""
         distance = np.array(body[:2], float) - self.place
         share = 1.0 - math.exp(-max(0.0, wall - self._last) / _LAG)
         self._last = wall

@@ -353,12 +353,7 @@ _CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
 
 def plain_hulls(model: Model, size: float) -> dict[int, trimesh.Trimesh]:
-    """A convex body around joint centres and tags, by the joint that carries it.
-
-    Args:
-        model: what to draw.
-        size: of the model [m].
-    """
+    """Convex bodies around joint centres and tags, by joint, of a model's size [m]."""
     tree = model.pin
     points = {j: [np.zeros(3)] for j in range(1, tree.njoints)}
     for child in range(2, tree.njoints):

@@ -172,12 +172,7 @@ class StepPlan:
         self._placement.reset()
 
     def steps(self, plan: PatternPoint, q: np.ndarray) -> tuple[PlannedStep, ...]:
-        """The step under way and those to come.
-
-        Args:
-            plan: at one time.
-            q: configuration at that time, in the world.
-        """
+        """The step under way and those to come, at a configuration in the world."""
         self._placement.see(plan, q)
         steps = []
         for step in plan.footsteps:
@@ -332,12 +327,7 @@ class WalkLayer:
             handle.visible = True
 
     def show_push(self, place: np.ndarray, direction: np.ndarray | None) -> None:
-        """Show a push as an arrow whose tip is at a place, or take it away.
-
-        Args:
-            place: where it acts.
-            direction: of unit length, in the world; None takes it away.
-        """
+        """Show a push to a place by its unit direction; None takes it away."""
         self._push.visible = direction is not None
         if direction is not None:
             start = place - _PUSH_LENGTH * self._size * direction

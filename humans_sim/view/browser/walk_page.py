@@ -44,13 +44,7 @@ class Progress:
         self.distance = self.speed = self.real_time_factor = 0.0
 
     def update(self, t: float, place: np.ndarray, wall: float) -> bool:
-        """Note a place; whether time went back, which begins anew.
-
-        Args:
-            t: its time [s].
-            place: (2,) or longer; what is above x and y is not looked at [m].
-            wall: time of the wall [s].
-        """
+        """Note x and y [m] at its and the wall's time [s]; whether time went back."""
         restarted = bool(self._places) and t < self._places[-1][0]
         if restarted:
             self.clear()
@@ -180,12 +174,7 @@ class WalkPage:
     def add_robot_panel(
         self, actions: RobotActions, settings: WalkSettings | None = None
     ) -> RobotPanel:
-        """Add the controls of a real robot; those of a walk must be armed.
-
-        Args:
-            actions: what they call, in threads of the page.
-            settings: how the robot walks, for the ranges of the sliders.
-        """
+        """Add the controls of a real robot; those of a walk must be armed."""
         limits = Limits.of_model(self._model, self.scene.size, settings)
         mine = replace(actions, follow=self._follow, see_through=self.scene.see_through)
         panel = RobotPanel(self.scene.server, mine, limits)

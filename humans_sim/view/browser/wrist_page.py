@@ -11,8 +11,7 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
-from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.scene import DEFAULT_PORT, HOST, STAGE, free_port
+from humans_sim.view.browser.scene import STAGE, PageView
 from humans_sim.view.html_templates import render
 from humans_sim.view.wrist_colours import (
     CONTACT,
@@ -34,26 +33,13 @@ _SWITCHES = ("Bones", "Names", "Ligaments", "Contacts", "Balls", "See through")
 _AT_FIRST = frozenset(_SWITCHES[:4])
 
 
-class WristView:
-    """A motion of a wrist on a page, a sample at a time.
+class WristView(PageView):
+    """A motion of a wrist on a page, as of :class:`PageView`."""
 
-    Args:
-        port: the next free one is taken; 0: any.
-        page: to show it on; a new one unless given.
-    """
-
-    def __init__(
-        self,
-        run: WristRun,
-        port: int = DEFAULT_PORT,
-        host: str = HOST,
-        page: PageServer | None = None,
-    ) -> None:
-        self.title = f"{run.wrist.title}: {run.motion.kind}"
+    def __init__(self, run: WristRun, **place: Any) -> None:
+        super().__init__(f"{run.wrist.title}: {run.motion.kind}", **place)
         self._run, self._detector = run, run.wrist.detector()
         self._scale, self._colours = tension_scale(run), bone_colours(run.wrist)
-        self._page = page or PageServer(host, free_port(host, port))
-        self.server = self._page.viser
         scene = self.server.scene
         scene.set_up_direction("+y")
         self._bones = [
@@ -98,10 +84,6 @@ class WristView:
                 self._contacts.points = (_LARGER * contacts.point).astype(np.float32)
             angle = np.degrees(run.angles[k])
             self._time.text = f"{run.t[k]:.2f} s, {run.motion.kind} {angle:.1f}°"
-
-    def stop(self) -> None:
-        """Close the page."""
-        self._page.stop()
 
     def _legend(self, panel: bool) -> str:
         """The legend of the colours, as HTML: beside the scene, or over it."""

@@ -174,13 +174,7 @@ def film(painter: Painter, frames: int | None = None) -> bytes:
 def looping_film(
     pictures: Sequence[Image.Image], pause: float, colours: int = _COLOURS
 ) -> bytes:
-    """The file of a film.
-
-    Args:
-        pictures: its frames.
-        pause: time of each [s].
-        colours: of all frames, up to 256.
-    """
+    """The file of a film: frames, the time of each [s], up to 256 colours of all."""
     method = Image.Quantize.MEDIANCUT
     if colours > _COLOURS:  # small things keep their own colours, too
         method = Image.Quantize.FASTOCTREE

@@ -175,13 +175,7 @@ class GroundFromAbove:
         return self.history.at(t).picture(steepest=max(self._steepest, 1e-5))
 
     def draw(self, panel: Any, t: float, sides: tuple[float, float]) -> None:
-        """Draw it at a time into empty matplotlib axes.
-
-        Args:
-            panel: the axes.
-            t: [s].
-            sides: left and right end along x [m].
-        """
+        """Draw it at a time [s] into empty axes, between two ends along x [m]."""
         field = self.history
         far = field.spacing * (np.array(field.heights.shape[1:]) - 1)
         x, y = field.origin[:2]

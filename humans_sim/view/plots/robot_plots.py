@@ -146,13 +146,7 @@ _COLUMNS = 4
 def draw_step_responses(
     responses: Mapping[str, StepResponse], title: str, step: float
 ) -> Figure:
-    """A small panel for each joint, with its rise time and overshoot.
-
-    Args:
-        responses: by joint.
-        title: of the figure.
-        step: of the commands [rad].
-    """
+    """A small panel for each joint: rise time, overshoot of a step [rad]."""
     rows = math.ceil(len(responses) / _COLUMNS)
     figure = Figure(figsize=(12.0, 1.9 * rows + 0.9), layout="constrained")
     panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False)
@@ -189,12 +183,7 @@ _FOOT = 0.8
 
 
 def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
-    """Feet, balance, joints of legs and of the rest, and limbs beside the person's.
-
-    Args:
-        motion: the plan.
-        run: of the simulated robot; its joints are dotted.
-    """
+    """Feet, balance, joints, limbs beside the person's; a simulated run is dotted."""
     model = motion.model
     sides = sole_legs(model, *sole_sides(model))
     legs = sorted({joint for leg in sides for joint in leg.joints})

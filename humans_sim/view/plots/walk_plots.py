@@ -271,11 +271,7 @@ def _draw_normal_forces(
 
 
 def _heaviest(forces: np.ndarray) -> list[int]:
-    """Points that get a colour and a name, those with the largest forces.
-
-    Args:
-        forces: of the points over time (n, k) [N].
-    """
+    """Points that get a colour and a name: those with the largest forces (n, k) [N]."""
     peaks = np.nan_to_num(forces).max(axis=0, initial=0.0)
     return sorted(np.argsort(-peaks, kind="stable")[:NAMED].tolist())
 

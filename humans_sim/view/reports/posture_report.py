@@ -60,13 +60,7 @@ def force_tables(
     comparison: ForceComparison | None = None,
     unseen: Collection[str] = (),
 ) -> dict[str, Table]:
-    """Tables by their headings.
-
-    Args:
-        dynamics: forces of the motion.
-        comparison: of these with plates.
-        unseen: joints that no marker sees, which are left out.
-    """
+    """Tables by their headings; joints that no marker sees are left out."""
     left = residual_summary(dynamics)
     rows = [
         ("mass", f"{dynamics.mass:.1f} kg"),

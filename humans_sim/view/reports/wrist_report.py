@@ -66,14 +66,7 @@ def draw_wrist(panel: Any, raster: WristRaster, k: int) -> None:
 
 
 def plot_wrist(run: WristRun, path: Path | str | None = None) -> Figure:
-    """A motion as a figure.
-
-    Before and after; rotations, tensions, balls in contact and energy over the angle.
-
-    Args:
-        run: the motion.
-        path: file to write it to (.png, .pdf, .svg), or None.
-    """
+    """Draw bones before and after, rotations, tensions, contacts and energy."""
     figure = Figure(figsize=(WIDTH, 12.5), layout="constrained")
     grid = figure.add_gridspec(3, 2, height_ratios=(1.7, 1.0, 1.0))
     view = view_of(run.motion.kind)

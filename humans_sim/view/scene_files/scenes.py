@@ -180,12 +180,7 @@ _MODELS: dict[str, tuple[str, Mapping[str, str]]] = {
 
 
 def hanim_name(model: str, joint: str) -> str | None:
-    """Name of a joint in H-Anim; None where it has none.
-
-    Args:
-        model: its name.
-        joint: name in the model; that of the base is empty.
-    """
+    """H-Anim's name of a model's joint, empty for the base; None where it has none."""
     if model not in _MODELS:
         return None
     prefix, names = _MODELS[model]
@@ -201,12 +196,7 @@ _MARKER_COLOUR = (255, 205, 0)
 
 
 def model_scene(model: Model, q: np.ndarray | None = None) -> MovingScene:
-    """A model alone, at rest.
-
-    Args:
-        model: what to show.
-        q: its configuration; the zero position unless given.
-    """
+    """A model alone, at rest, in its zero position unless a configuration is given."""
     at_rest = model.neutral() if q is None else model.check_configuration(q)
     nodes, names = _robot(model, at_rest[None])
     return _scene(model.title, np.zeros(1), nodes, None, names)
