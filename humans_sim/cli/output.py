@@ -125,14 +125,7 @@ def say(text: str) -> None:
 def table_of(
     title: str, *columns: str, right: Sequence[str] = (), **look: Any
 ) -> Table:
-    """A table whose last columns are of numbers, and stand on the right.
-
-    Args:
-        title: above it.
-        columns: their names.
-        right: names of the last ones.
-        look: of the table, as rich has it.
-    """
+    """A table with its columns, those of numbers last, on the right."""
     table = Table(title=title, **look)
     for column in columns:
         table.add_column(escape(column), overflow="fold")

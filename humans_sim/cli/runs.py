@@ -136,8 +136,8 @@ def run(
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario, parse_settings(settings or ()))
     chosen = chosen.with_changes(**changes)
-    shown = chosen.model is not None or chosen.has_bodies or chosen.has_wrist
-    shown = shown or (chosen.has_network and not view)
+    shown = chosen.model is not None or chosen.has_bodies
+    shown = shown or chosen.has_wrist or chosen.has_network
     if not shown and (view or animate is not None):
         raise ParameterError(
             f"'{chosen.name}' has neither a biped model nor bodies: --view and "

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Generic, Self, TypeVar
+from typing import Self, TypeVar
 
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import BoardError, Boards, RobotStateError
@@ -22,14 +22,14 @@ from humans_sim.kondo.driver.rcb1_boards import open_rcb1
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.protocol.link import LinkError, NoAnswerError, PortError
 
-Owned = TypeVar("Owned")
+T = TypeVar("T")
 
 
-class RequestQueue(Generic[Owned]):
-    """A queue of requests, each a function of what the thread owns."""
+class RequestQueue:
+    """A queue of requests, each a function of the boards."""
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[tuple[Callable[[Owned], object], Future[object]]] = (
+        self._queue: SimpleQueue[tuple[Callable[[Boards], object], Future[object]]] = (
             SimpleQueue()
         )
 
@@ -39,7 +39,7 @@ class RequestQueue(Generic[Owned]):
         return not self._queue.empty()
 
     def ask(
-        self, request: Callable[[Owned], T], wake: Callable[[], None], timeout: float
+        self, request: Callable[[Boards], T], wake: Callable[[], None], timeout: float
     ) -> T:
         """Ask and wait for the answer; errors of the request are raised here.
 
@@ -61,7 +61,7 @@ class RequestQueue(Generic[Owned]):
                 return answer.result()  # type: ignore[return-value]
             raise TimeoutError from None
 
-    def answer(self, owned: Owned, fatal: type[Exception]) -> bool:
+    def answer(self, owned: Boards, fatal: type[Exception]) -> bool:
         """Answer all that are open, in the thread; whether any went well.
 
         Args:
@@ -96,7 +96,6 @@ class RequestQueue(Generic[Owned]):
                     answer.set_exception(error)
 
 
-T = TypeVar("T")
 PATIENCE = 5.0
 """Longest wait for the thread [s]."""
 _LOOK = 0.5
@@ -122,7 +121,7 @@ class BoardsThread(ABC):
         self._boards: Boards | None = None
         self._lock = threading.Lock()  # of all but the thread's own
         self._wake = threading.Condition(self._lock)
-        self._requests: RequestQueue[Boards] = RequestQueue()
+        self._requests: RequestQueue = RequestQueue()
         self._thread: threading.Thread | None = None
         self._end = threading.Event()
 

@@ -95,17 +95,22 @@ class Rcb1Memory:
                 return
         raise BoardError(f"board {expected.board} does not keep {order}")
 
+    def lengths(self, number: int) -> list[int]:
+        """How many poses of a motion each board keeps."""
+        lengths = []
+        for board in self._ids:
+            reply = self._link.exchange(rcb1.GetMotionLength(board, number))
+            assert isinstance(reply, rcb1.MotionLength)
+            lengths.append(reply.poses)
+        return lengths
+
     def stored(self, number: int) -> KondoMotion | None:
         """The motion in the boards' memory; None where there is none.
 
         Raises:
             BoardError: the boards do not agree on its length or its speeds.
         """
-        lengths = set()
-        for board in self._ids:
-            reply = self._link.exchange(rcb1.GetMotionLength(board, number))
-            assert isinstance(reply, rcb1.MotionLength)
-            lengths.add(reply.poses)
+        lengths = set(self.lengths(number))
         if len(lengths) != 1:
             raise BoardError(f"the boards keep motion {number} in different lengths")
         poses = [self._stored(number, place) for place in range(lengths.pop())]

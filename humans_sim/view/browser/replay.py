@@ -211,17 +211,8 @@ class Replay:
             k: the sample.
             each: an arrow for each contact point, not for each link and solid.
         """
-        touches = self.touches(k)
+        touches = self.contacts.touches(k)
         if touches is None:
             return np.zeros((0, 2, 3))
         length = (_POINT_LENGTH if each else WEIGHT_LENGTH) * self.height
-        return touches.arrows(self.weight, length, each)
-
-    @property
-    def weight(self) -> float:
-        """Of the model [N]."""
-        return self.contacts.weight
-
-    def touches(self, k: int) -> Touches | None:
-        """Contact points at a sample, in the world; None where there are none."""
-        return self.contacts.touches(k)
+        return touches.arrows(self.contacts.weight, length, each)

@@ -96,34 +96,26 @@ _CALM = 0.1
 """Least time between two moves of the slider by the page itself [s]."""
 
 
-@dataclass(frozen=True)
-class RunActions:
-    """Functions that the controls call, in threads of the page.
-
-    Attributes:
-        follow: whether the view goes along with the bodies; None where nothing of the
-            view can be changed.
-        see_through: whether bodies are transparent.
-        screenshot: a picture for a browser.
-        film: a film for a browser.
-    """
-
-    follow: Callable[[bool], None] | None
-    see_through: Callable[[bool], None]
-    screenshot: Callable[[viser.ClientHandle], None]
-    film: Callable[[viser.ClientHandle], None]
-
-
 class RunPanel:
     """Play, time, speed, view and pictures of a page that plays runs.
 
     Args:
         line: the time that is shown.
         period: of the samples [s].
+        screenshot, film: make a picture or a film for a browser.
+        follow, see_through: whether the view goes along with the bodies, and whether
+            they are transparent; None where nothing of the view can be changed.
     """
 
     def __init__(
-        self, gui: viser.GuiApi, line: TimeLine, period: float, actions: RunActions
+        self,
+        gui: viser.GuiApi,
+        line: TimeLine,
+        period: float,
+        screenshot: Callable[[viser.ClientHandle], None],
+        film: Callable[[viser.ClientHandle], None],
+        follow: Callable[[bool], None] | None = None,
+        see_through: Callable[[bool], None] | None = None,
     ) -> None:
         self._line, self._moved = line, -1.0
         self._message = gui.add_html("")
@@ -143,13 +135,15 @@ class RunPanel:
             loop = gui.add_checkbox("Loop", True)
         speed.on_update(lambda _: setattr(line, "speed", float(speed.value)))
         loop.on_update(lambda _: setattr(line, "loop", bool(loop.value)))
-        if actions.follow is not None:
-            add_view(gui, actions.follow, actions.see_through)
+        if follow is not None and see_through is not None:
+            add_view(gui, follow, see_through)
         with gui.add_folder("Pictures"):
             picture = gui.add_button("Screenshot", icon=viser.Icon.CAMERA)
-            film = gui.add_button("Film", icon=viser.Icon.MOVIE)
-        picture.on_click(lambda event: _for_client(event, actions.screenshot))
-        film.on_click(lambda event: _for_client(event, actions.film))
+            movie = gui.add_button("Film", icon=viser.Icon.MOVIE)
+        for button, action in ((picture, screenshot), (movie, film)):
+            button.on_click(
+                lambda event, do=action: event.client is None or do(event.client)
+            )
 
     def _scrub(self, event: Any) -> None:
         """Somebody moves the time; what the page itself does has no browser."""
@@ -173,11 +167,6 @@ class RunPanel:
         content = text and render("status", rows=[], message=text, colour=colour)
         if content != self._said:
             self._said = self._message.content = content
-
-
-def _for_client(event: Any, action: Callable[[viser.ClientHandle], None]) -> None:
-    if event.client is not None:
-        action(event.client)
 
 
 WIDEST_PICTURE, WIDEST_FILM = 1600, 720
@@ -314,8 +303,15 @@ class RunPage:
         )
         self._asked: queue.Queue[Callable[[], None]] = queue.Queue()
         self._shown: list[int] = []
+        followed = self._follower is not None
         self._panel = RunPanel(
-            self.server.gui, self.line, _period(runs), self._actions()
+            self.server.gui,
+            self.line,
+            _period(runs),
+            lambda client: self._asked.put(lambda: self._screenshot(client)),
+            lambda client: self._asked.put(lambda: self._film(client)),
+            self._follow if followed else None,
+            self._see_through if followed else None,
         )
         if isinstance(view, WristView):
             view.add_controls()
@@ -345,14 +341,6 @@ class RunPage:
         centre = np.array([0.0, 0.0, 0.45 * height])
         self._scenes[0].look_at(centre, far * height / self._scenes[0].size, _SIGHT)
         return tracks
-
-    def _actions(self) -> RunActions:
-        return RunActions(
-            None if self._follower is None else self._follow,
-            self._see_through,
-            lambda client: self._asked.put(lambda: self._screenshot(client)),
-            lambda client: self._asked.put(lambda: self._film(client)),
-        )
 
     def _follow(self, on: bool) -> None:
         if self._follower is not None:
