@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from humans_sim.cli.options import WristMethod, checked_option, number, output_file
+from humans_sim.cli.options import (
+    Overwrite,
+    WristMethod,
+    checked_option,
+    flag,
+    number,
+    output_file,
+    output_option,
+    picture_option,
+)
 from humans_sim.cli.output import Group, described_os_errors, register, result, say
 from humans_sim.core.files import check_output_file
 
@@ -25,12 +34,7 @@ def picture(
     model: Annotated[Path, typer.Argument(help="A ball model: .npz.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The picture; default: beside the model.",
-            callback=output_file(".png"),
-        ),
+        output_option("The picture; default: beside the model.", ".png"),
     ] = None,
     view: Annotated[
         str, typer.Option(help="palmar (along z), dorsal, radial (x) or ulnar.")
@@ -38,9 +42,7 @@ def picture(
     pixels: Annotated[
         float, checked_option("Along the longer edge.", number(least=16, most=4096))
     ] = 800,
-    depth: Annotated[
-        bool, typer.Option("--depth", help="Grey by depth instead of light.")
-    ] = False,
+    depth: Annotated[bool, flag("--depth", "Grey by depth instead of light.")] = False,
 ) -> None:
     """Draw a ball model, seen from a side: each ball on the pixels it covers."""
     import numpy as np
@@ -99,15 +101,12 @@ def ball_model(
         str | None, typer.Option(help="Of the mesh: m, cm, mm or um.")
     ] = None,
     reduced: Annotated[
-        bool,
-        typer.Option("--reduced", help="Leave out balls that others cover together."),
+        bool, flag("--reduced", "Leave out balls that others cover together.")
     ] = False,
     link: Annotated[
         str, typer.Option(help="Of a URDF: its collision mesh is the bone.")
     ] = "",
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over a file that is there.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Make a model of balls of a bone's mesh, and say how well it fits."""
     target = bone.with_suffix(".npz") if output is None else output
@@ -206,16 +205,14 @@ def move(
         list[str] | None, typer.Option(help="A ligament to cut; may be repeated.")
     ] = None,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Without any ligament, as the thesis ran.")
+        bool, flag("--bare", "Without any ligament, as the thesis ran.")
     ] = False,
     save: Annotated[
         Path | None, checked_option("Write the motion: .npz.", output_file(".npz"))
     ] = None,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw it: .png, .svg, .pdf.", output_file(".png", ".svg", ".pdf")
-        ),
+        picture_option("Draw it"),
     ] = None,
 ) -> None:
     """Move a wrist by its metacarpals, and say how its bones moved."""

@@ -14,12 +14,16 @@ from rich.table import Table
 from humans_sim.cli.options import (
     ANIMATIONS,
     SCENES,
-    checked_option,
+    Height,
+    Mass,
+    PageTitle,
+    RunFile,
     model_names,
     output_file,
-    positive,
+    output_option,
+    picture_option,
 )
-from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -50,35 +54,25 @@ def export(
             callback=output_file(*_EVERY),
         ),
     ],
-    height: Annotated[
-        float | None, checked_option("Stature of a human in metres.", positive)
-    ] = None,
-    mass: Annotated[
-        float | None, checked_option("Body mass in kilograms.", positive)
-    ] = None,
+    height: Height = None,
+    mass: Mass = None,
 ) -> None:
     """Write a model or a stored motion for other programs, by the file's ending."""
     if not source.lower().endswith(".npz"):
-        _export_model(source, file, height, mass)
+        _check_ending("a model", file, SCENES)
+        from humans_sim.models import load_model
+        from humans_sim.view.scene_files.scenes import export_model
+
+        model = load_model(source, height=height, mass=mass)
+        with described_os_errors(file):
+            export_model(model, file)
+        result(kind="model", title=model.title, frames=1, duration=0.0)
     elif height is not None or mass is not None:
         raise ParameterError("--height and --mass are of models, not of stored motions")
     else:
         _export_motion(Path(source), file)
     say(f"written: {file}")
     result(source=source, written=[file])
-
-
-def _export_model(
-    name: str, file: Path, height: float | None, mass: float | None
-) -> None:
-    _check_ending("a model", file, SCENES)
-    from humans_sim.models import load_model
-    from humans_sim.view.scene_files.scenes import export_model
-
-    model = load_model(name, height=height, mass=mass)
-    with described_os_errors(file):
-        export_model(model, file)
-    result(kind="model", title=model.title, frames=1, duration=0.0)
 
 
 def _export_motion(source: Path, file: Path) -> None:
@@ -144,25 +138,16 @@ def _check_ending(what: str, file: Path, endings: Sequence[str]) -> None:
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+    a: RunFile,
     b: Annotated[Path, typer.Argument(help="A run file of the same system.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write it as one page, too.",
-            callback=output_file(".html"),
-        ),
+        output_option("Write it as one page, too.", ".html"),
     ] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw both runs over each other.",
-            callback=output_file(".png", ".pdf", ".svg"),
-        ),
+        Path | None, picture_option("Draw both runs over each other")
     ] = None,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    title: PageTitle = "",
     animation: Annotated[
         bool, typer.Option(help="Films of both on the page; they take longer.")
     ] = False,
@@ -222,10 +207,8 @@ def print_comparison(comparison: RunComparison) -> None:
         numbers.add_row(value.name, *value_texts(value))
     console.print(numbers)
     t = comparison.t
-    parted = Table(title=f"how far they part, {t[0]:.4g} s to {t[-1]:.4g} s")
-    parted.add_column("coordinate")
-    for column in ("rms", "largest", "at [s]"):
-        parted.add_column(escape(column), justify="right")
+    title = f"how far they part, {t[0]:.4g} s to {t[-1]:.4g} s"
+    parted = table_of(title, "coordinate", right=("rms", "largest", "at [s]"))
     for part in comparison.coordinates:
         parted.add_row(escape(part.name), *difference_texts(part))
     console.print(parted)

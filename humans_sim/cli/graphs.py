@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from rich.table import Table
 
 from humans_sim.cli.options import (
     Seconds,
     checked_option,
+    flag,
     graph_names,
     model_names,
     number,
     output_folder,
 )
-from humans_sim.cli.output import console, print_titles, result, say
+from humans_sim.cli.output import console, print_titles, result, say, table_of
 from humans_sim.cli.signals import at_end, own_handling
 from humans_sim.core.doctor import no_ros
 from humans_sim.core.errors import HumansError, ParameterError
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from humans_sim.nodes.common.compose import Flow
 
 
+_WALK_RESULT = (
+    *("outcome", "message", "steps", "forwards", "sideways", "turn", "duration"),
+    *("speed", "wall_time", "real_time_factor"),
+)
+"""What ``--json`` has of a walk of some steps."""
 LONGEST_WALK = 600.0
 """Wall time after which a walk of some steps is given up [s]."""
 
@@ -55,13 +60,10 @@ def up(
     model: Annotated[
         str | None, typer.Option(help="Another model.", autocompletion=model_names)
     ] = None,
-    headless: Annotated[
-        bool, typer.Option("--headless", help="Without the browser page.")
-    ] = False,
+    headless: Annotated[bool, flag("--headless", "Without the browser page.")] = False,
     seconds: Seconds = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Count messages; fail where a topic is silent."),
+        bool, flag("--check", "Count messages; fail where a topic is silent.")
     ] = False,
     ros_args: Annotated[
         list[str] | None,
@@ -136,16 +138,7 @@ def _walk(
         defer=at_end,
     )
     result(
-        outcome=walk.outcome,
-        message=walk.message,
-        steps=walk.steps,
-        forwards=walk.forwards,
-        sideways=walk.sideways,
-        turn=walk.turn,
-        duration=walk.duration,
-        speed=walk.speed,
-        wall_time=walk.wall_time,
-        real_time_factor=walk.real_time_factor,
+        **{name: getattr(walk, name) for name in _WALK_RESULT},
         written=[] if walk.run is None else [walk.run],
     )
     _print_flows(walk.flows)
@@ -188,10 +181,7 @@ def _print_flows(flows: Sequence[Flow]) -> None:
             for flow in flows
         ]
     )
-    table = Table(title="topics")
-    table.add_column("topic")
-    table.add_column("messages", justify="right")
-    table.add_column("rate [Hz]", justify="right")
+    table = table_of("topics", "topic", right=("messages", "rate [Hz]"))
     for flow in flows:
         table.add_row(flow.topic, str(flow.count), f"{flow.rate:.1f}")
     console.print(table)
@@ -221,9 +211,7 @@ def doctor() -> None:
 
     findings = examine()
     result(findings=findings)
-    table = Table(title="humans-sim doctor")
-    for column in ("", "what", "found", "what to do"):
-        table.add_column(column, overflow="fold")
+    table = table_of("humans-sim doctor", "", "what", "found", "what to do")
     group, missing = "", 0
     for finding in findings:
         if finding.group != group:
@@ -244,11 +232,8 @@ def models() -> None:
     """List the models that come with the package."""
     from humans_sim.models import NAMES, load_model
 
-    table = Table(title="models")
-    for column in ("name", "what it is"):
-        table.add_column(column)
-    for column in ("joints", "mass [kg]", "height [m]", "tags", "contacts"):
-        table.add_column(column, justify="right")
+    numbers = ("joints", "mass [kg]", "height [m]", "tags", "contacts")
+    table = table_of("models", "name", "what it is", right=numbers)
     listed = []
     for name in NAMES:
         model = load_model(name)
@@ -343,12 +328,7 @@ def compile(
 
 
 def _side_by_side(folder: Path, workers: int) -> Iterator[_Ended | None]:
-    """Run the first commands, some at a time; now and then None, while nothing ends.
-
-    Args:
-        folder: where their files go.
-        workers: number of commands at a time.
-    """
+    """Run the first commands, some at a time; None now and then, while none ends."""
     waiting = deque(enumerate(_FIRST_COMMANDS))
     running: dict[str, tuple[subprocess.Popen[bytes], Path, float]] = {}
     try:

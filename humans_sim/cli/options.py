@@ -101,13 +101,24 @@ def numbers_of_option(name: str, text: str) -> tuple[float, ...]:
 
 
 def checked_option(text: str, check: Check) -> Any:
-    """An option whose value is checked before the work.
-
-    Args:
-        text: its help.
-        check: of its value.
-    """
+    """An option whose value is checked before the work."""
     return typer.Option(help=text, callback=check)
+
+
+def flag(name: str, text: str) -> Any:
+    """An option without a value, its name as it is typed."""
+    return typer.Option(name, help=text)
+
+
+def output_option(text: str, *suffixes: str) -> Any:
+    """The option ``--output``, a file that can be written."""
+    return typer.Option("--output", "-o", help=text, callback=output_file(*suffixes))
+
+
+def picture_option(text: str) -> Any:
+    """An option that names the file of a picture."""
+    pictures = (".png", ".svg", ".pdf")
+    return checked_option(f"{text}: .png, .svg or .pdf.", output_file(*pictures))
 
 
 positive = number(above=0.0)
@@ -117,6 +128,13 @@ Seconds = Annotated[
 ]
 """How long a program runs [s]."""
 port_number = number(least=0, most=65535)
+Height = Annotated[
+    float | None, checked_option("Stature of a human in metres.", positive)
+]
+Mass = Annotated[float | None, checked_option("Body mass in kilograms.", positive)]
+Overwrite = Annotated[bool, flag("--overwrite", "Over a file that is there.")]
+RunFile = Annotated[Path, typer.Argument(help="A run file, .npz.")]
+PageTitle = Annotated[str, typer.Option(help="Heading of the page.")]
 
 
 SCENES = (".glb", ".x3d", ".wrl")

@@ -4,9 +4,6 @@
 Commands are registered by :func:`register`, which adds ``--json`` to them; they print
 on :data:`console`, and put what they found into the object by :func:`result`. With
 ``--json`` the object is all there is on standard output, text goes to standard error.
-
-Also: help that shows flags as they are typed, and progress on standard error (bars on a
-terminal, lines elsewhere).
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from enum import Enum
@@ -125,21 +122,24 @@ def say(text: str) -> None:
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
+def table_of(
+    title: str, *columns: str, right: Sequence[str] = (), **look: Any
+) -> Table:
+    """A table with its columns, those of numbers last, on the right."""
+    table = Table(title=title, **look)
+    for column in columns:
+        table.add_column(escape(column), overflow="fold")
+    for column in right:
+        table.add_column(escape(column), justify="right")
+    return table
+
+
 def print_titles(
     kind: str, column: str, names: Iterable[str], read: Callable[[str], Any]
 ) -> None:
-    """List the package's files of one kind, with a line about each.
-
-    Args:
-        kind: in the plural.
-        column: heading of the lines.
-        names: of the files.
-        read: reads a file by its name; what it returns has a ``title``.
-    """
+    """List the package's files of a kind, in the plural, with the ``title`` of each."""
     titles = {name: read(name).title for name in names}
-    table = Table(title=kind)
-    table.add_column("name")
-    table.add_column(column)
+    table = table_of(kind, "name", column)
     for name, text in titles.items():
         table.add_row(name, text)
     console.print(table)
@@ -275,7 +275,6 @@ class Display:
     """
 
     def __init__(self) -> None:
-        """Nothing is under way yet."""
         self._console = Console(stderr=True)
         self.bars = Progress(
             TextColumn("{task.description}"),
@@ -290,7 +289,7 @@ class Display:
         self._compiled = Compilation("", 0, 0.0)
         self._next_line = 0.0
 
-    def show(self, name: str, done: int, total: int | None) -> None:
+    def show(self, name: str, done: float, total: float | None) -> None:
         """Report how much of something is done."""
         if name not in self._tasks:
             self._tasks[name] = self.bars.add_task(escape(name), total=total)
@@ -351,7 +350,7 @@ def display() -> Iterator[Display]:
 
 
 @contextmanager
-def progress(name: str) -> Iterator[Callable[[int, int], None]]:
+def progress(name: str) -> Iterator[Callable[[float, float], None]]:
     """Show how far one thing is: the function takes how much is done, of how much."""
     with display() as shown:
         yield lambda done, total: shown.show(name, done, total)

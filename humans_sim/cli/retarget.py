@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from humans_sim.cli.options import (
     ANIMATIONS,
     checked_option,
+    flag,
     marker_set_names,
     model_names,
     number,
     output_file,
+    picture_option,
     positive,
 )
-from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.core.errors import HumansError, ParameterError
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ _ENDINGS = (".csv", ".yaml", ".yml", ".mcap")
 
 
 def _outputs(param: typer.CallbackParam, values: list[Path] | None) -> list[Path]:
-    check = output_file(*_ENDINGS)
-    return [check(param, value) for value in values or []]
+    return [output_file(*_ENDINGS)(param, value) for value in values or []]
 
 
 def retarget(
@@ -90,9 +90,7 @@ def retarget(
     ] = True,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw the motion: .png, .svg or .pdf.", output_file(".png", ".svg", ".pdf")
-        ),
+        picture_option("Draw the motion"),
     ] = None,
     animate: Annotated[
         Path | None,
@@ -102,7 +100,7 @@ def retarget(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write also what fails in simulation.")
+        bool, flag("--force", "Write also what fails in simulation.")
     ] = False,
 ) -> None:
     """Take a person's motion over to a robot, within its limits and balance."""
@@ -227,10 +225,8 @@ def _print(motion: RobotMotion, trial: RetargetTrial | None) -> None:
     from humans_sim.control.retargeting.robot_motion import nearest_limit
 
     model = motion.model
-    table = Table(title=f"{model.name}: {motion.duration:.1f} s", box=SIMPLE_HEAD)
-    table.add_column("")
-    table.add_column("value", justify="right")
-    table.add_column("limit", justify="right")
+    title = f"{model.name}: {motion.duration:.1f} s"
+    table = table_of(title, "", right=("value", "limit"), box=SIMPLE_HEAD)
     table.add_row("steps", str(motion.plan.steps), "")
     table.add_row(
         "limbs to the person's (deg)", f"{degrees(motion.median_error):.1f}", ""

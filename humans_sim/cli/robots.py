@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
-from humans_sim.cli.options import checked_option, output_file, positive
-from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.options import (
+    checked_option,
+    flag,
+    output_file,
+    picture_option,
+    positive,
+)
+from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.core.files import check_output_file, write_atomically
 
 if TYPE_CHECKING:
@@ -24,13 +29,10 @@ def init_robot(
     urdf: Annotated[Path, typer.Argument(help="The robot: .urdf or .xacro.")],
     picture: Annotated[
         Path | None,
-        checked_option(
-            "Draw what was understood: .png, .svg or .pdf.",
-            output_file(".png", ".svg", ".pdf"),
-        ),
+        picture_option("Draw what was understood"),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over files that are there.")
+        bool, flag("--overwrite", "Over files that are there.")
     ] = False,
 ) -> None:
     """Find legs and soles of a URDF, and write how it stands and walks beside it."""
@@ -71,9 +73,7 @@ def init_robot(
 
 
 def _print_draft(drafted: RobotDraft) -> None:
-    table = Table(title=f"{drafted.model.title}", box=SIMPLE_HEAD)
-    for column in ("", "left", "right"):
-        table.add_column(column)
+    table = table_of(drafted.model.title, "", "left", "right", box=SIMPLE_HEAD)
     left, right = drafted.feet.left, drafted.feet.right
     table.add_row("foot", left.link, right.link)
     for n in range(max(len(left.leg.names), len(right.leg.names))):
@@ -106,10 +106,7 @@ def tune_servos(
     ] = 5.0,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw the step responses: .png, .svg or .pdf.",
-            output_file(".png", ".svg", ".pdf"),
-        ),
+        picture_option("Draw the step responses"),
     ] = None,
     save: Annotated[
         Path | None,
@@ -136,10 +133,9 @@ def tune_servos(
         name: step_response(numbers, float(inertias[name]), size)
         for name, numbers in servos.items()
     }
-    table = Table(title=f"{robot.title}: steps of {step:g} degrees", box=SIMPLE_HEAD)
-    table.add_column("joint")
-    for column in ("inertia", "gain", "damping", "rise [ms]", "overshoot", "limited"):
-        table.add_column(column, justify="right")
+    columns = ("inertia", "gain", "damping", "rise [ms]", "overshoot", "limited")
+    title = f"{robot.title}: steps of {step:g} degrees"
+    table = table_of(title, "joint", right=columns, box=SIMPLE_HEAD)
     for name, response in responses.items():
         numbers = servos[name]
         rise = response.rise_time

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones.
-
-Also their tables of runs.
-"""
+"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones."""
 
 from __future__ import annotations
 
@@ -21,11 +18,16 @@ from humans_sim.cli.options import (
     Feedback,
     Integrator,
     Method,
+    PageTitle,
+    RunFile,
     checked_option,
+    flag,
     model_names,
     number,
     numbers_of_option,
     output_file,
+    output_option,
+    picture_option,
     positive,
     scenario_names,
 )
@@ -35,6 +37,7 @@ from humans_sim.cli.output import (
     print_titles,
     result,
     say,
+    table_of,
 )
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import check_output_file
@@ -100,9 +103,7 @@ def run(
     ] = None,
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw the run: .png, .svg or .pdf.", output_file(".png", ".svg", ".pdf")
-        ),
+        picture_option("Draw the run"),
     ] = None,
     animate: Annotated[
         Path | None,
@@ -111,9 +112,7 @@ def run(
             output_file(*ANIMATIONS),
         ),
     ] = None,
-    view: Annotated[
-        bool, typer.Option("--view", help="Play it in the browser.")
-    ] = False,
+    view: Annotated[bool, flag("--view", "Play it in the browser.")] = False,
 ) -> None:
     """Simulate a scenario and check its physics (without a name: list them)."""
     from humans_sim.applications.batch.variations import parse_settings
@@ -137,8 +136,8 @@ def run(
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario, parse_settings(settings or ()))
     chosen = chosen.with_changes(**changes)
-    shown = chosen.model is not None or chosen.has_bodies or chosen.has_wrist
-    shown = shown or (chosen.has_network and not view)
+    shown = chosen.model is not None or chosen.has_bodies
+    shown = shown or chosen.has_wrist or chosen.has_network
     if not shown and (view or animate is not None):
         raise ParameterError(
             f"'{chosen.name}' has neither a biped model nor bodies: --view and "
@@ -279,9 +278,7 @@ def _write(
         say(f"animated: {animate}")
 
 
-def check(
-    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
-) -> None:
+def check(file: RunFile) -> None:
     """Check the physics of a run: gaps, forces, friction, energy, impacts."""
     from humans_sim.cli.stored_runs import load_stored
 
@@ -295,25 +292,17 @@ def check(
 
 
 def report(
-    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+    file: RunFile,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The page; default: beside the run.",
-            callback=output_file(".html"),
-        ),
+        output_option("The page; default: beside the run.", ".html"),
     ] = None,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    title: PageTitle = "",
     animation: Annotated[
         bool, typer.Option(help="With a film and a scene to turn; they take longer.")
     ] = True,
     walked: Annotated[
-        bool,
-        typer.Option(
-            "--walked", help="Fail unless it walked, did not fall, and is clean."
-        ),
+        bool, flag("--walked", "Fail unless it walked, did not fall, and is clean.")
     ] = False,
 ) -> None:
     """Report a run: steps, distance, balance, checks; write it as one page."""
@@ -351,10 +340,7 @@ def print_events(console: Console, done: Stored) -> None:
         counts.setdefault(event.kind, []).append(event.time)
     if not counts:
         return
-    table = Table(title="events")
-    table.add_column("kind")
-    for column in ("number", "first [s]", "last [s]"):
-        table.add_column(escape(column), justify="right")
+    table = table_of("events", "kind", right=("number", "first [s]", "last [s]"))
     for kind, times in counts.items():
         table.add_row(
             escape(kind), str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}"
@@ -385,9 +371,7 @@ def print_check(console: Console, checked: Check) -> None:
 
 def print_summary(console: Console, summary: WalkSummary) -> None:
     """The walk report."""
-    table = Table(title=summary.headline)
-    for column in ("", "what", "how much"):
-        table.add_column(column, overflow="fold")
+    table = table_of(summary.headline, "", "what", "how much")
     section = ""
     for row in summary.rows():
         if row.section != section:

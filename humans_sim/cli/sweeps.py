@@ -15,8 +15,10 @@ from rich.markup import escape
 
 from humans_sim.cli.options import (
     checked_option,
+    flag,
     number,
-    output_file,
+    output_option,
+    picture_option,
     scenario_names,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
@@ -52,19 +54,15 @@ def sweep(
     ] = 0,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The table: .csv or .parquet; its .runs folder keeps what is done.",
-            callback=output_file(".csv", ".parquet"),
+        output_option(
+            "The table: .csv or .parquet; its .runs folder keeps what is done.",
+            ".csv",
+            ".parquet",
         ),
     ] = Path("sweep.csv"),
     plot: Annotated[
         Path | None,
-        checked_option(
-            "Draw a metric over one or two values: .png, .svg or .pdf.",
-            output_file(".png", ".svg", ".pdf"),
-        ),
+        picture_option("Draw a metric over one or two values"),
     ] = None,
     metric: Annotated[
         str, typer.Option(help="Drawn: success, or a column of the table.")
@@ -76,9 +74,7 @@ def sweep(
     cluster: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler, instead.")
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Do again what is done.")
-    ] = False,
+    again: Annotated[bool, flag("--again", "Do again what is done.")] = False,
 ) -> None:
     """Simulate a scenario with many values and seeds; one table, and a plot."""
     from humans_sim.applications.batch.runner import cores

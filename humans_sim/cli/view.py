@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from humans_sim.cli.options import (
+    Height,
+    Mass,
     Seconds,
     checked_option,
+    flag,
     model_names,
     port_number,
-    positive,
 )
 from humans_sim.cli.output import console, described_os_errors
 from humans_sim.cli.signals import until_interrupted
@@ -37,12 +39,8 @@ def view(
             autocompletion=model_names,
         ),
     ],
-    height: Annotated[
-        float | None, checked_option("Stature of a human in metres.", positive)
-    ] = None,
-    mass: Annotated[
-        float | None, checked_option("Body mass in kilograms.", positive)
-    ] = None,
+    height: Height = None,
+    mass: Mass = None,
     port: Annotated[
         int, checked_option("First port to try; 0: any.", port_number)
     ] = 8080,
@@ -50,11 +48,9 @@ def view(
         str,
         typer.Option(help="Address to listen on; the default is this machine only."),
     ] = "127.0.0.1",
-    move: Annotated[
-        bool, typer.Option("--move", help="Let the joints sway, without ROS.")
-    ] = False,
+    move: Annotated[bool, flag("--move", "Let the joints sway, without ROS.")] = False,
     walk: Annotated[
-        bool, typer.Option("--walk", help="Let it walk, simulated, without ROS.")
+        bool, flag("--walk", "Let it walk, simulated, without ROS.")
     ] = False,
     seconds: Seconds = None,
 ) -> None:
@@ -148,43 +144,12 @@ def play(
     Raises:
         ParameterError: they cannot be shown beside each other.
     """
-    from humans_sim.anatomy.wrist.wrist_run import WristRun
-
-    wrists = [run for run in runs if isinstance(run, WristRun)]
-    if wrists and len(runs) > 1:
-        raise ParameterError("a motion of a wrist is shown by itself")
     with until_interrupted(), described_os_errors():
-        if wrists:
-            _play_wrist(wrists[0], port, host, seconds)
-            return
         from humans_sim.view.browser.run_page import RunPage
 
-        bipeds = [run for run in runs if not isinstance(run, WristRun)]
-        page = RunPage(bipeds, labels, port, host)
+        page = RunPage(runs, labels, port, host)
         print_address("the run" if len(runs) == 1 else "the runs", page.url, host)
         try:
             page.run(seconds)
         finally:
             page.stop()
-
-
-def _play_wrist(run: WristRun, port: int, host: str, seconds: float | None) -> None:
-    """A motion of a wrist again and again, in real time."""
-    import numpy as np
-
-    from humans_sim.view.browser.wrist_page import WristView
-
-    view = WristView(run, port, host)
-    print_address("the run", view.url, host)
-    pause, begun = 1.0, time.monotonic()
-    try:
-        while True:
-            start = time.monotonic()
-            while (now := time.monotonic() - start + run.t[0]) < run.t[-1] + pause:
-                k = min(int(np.searchsorted(run.t, now)), len(run.t) - 1)
-                view.show(k)
-                time.sleep(1 / 30)
-                if seconds is not None and time.monotonic() - begun > seconds:
-                    return
-    finally:
-        view.stop()

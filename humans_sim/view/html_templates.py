@@ -30,10 +30,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Text of a template of this package.
-
-    Args:
-        template: its name, without ``.html.j2``.
-        values: what it inserts, by name.
-    """
+    """Text of a template, named without ``.html.j2``, with values by name."""
     return _environment().get_template(f"{template}.html.j2").render(**values)

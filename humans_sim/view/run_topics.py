@@ -139,11 +139,7 @@ def _topics(run: Run) -> RosTopics:
 
 
 def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
-    """Where the biped touches; None where a scene of bodies is not known well enough.
-
-    Raises:
-        ParameterError: the run has other joints or contacts than its model.
-    """
+    """Where the biped touches; None where a scene of bodies is not known enough."""
     if run.position_names[7 : model.nq] != model.joint_names:
         name = str(run.info.get("system", "run"))
         raise ParameterError(
@@ -160,12 +156,7 @@ def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
 def body_topics(
     model: Model, q: np.ndarray
 ) -> tuple[dict[str, tuple[str, Message]], dict[str, tuple[str, MessageMaker]]]:
-    """Topics that show a model: those that are sent once, and those of every sample.
-
-    Args:
-        model: what to show.
-        q: configurations, the model's first (n, nq or more).
-    """
+    """Topics of a model: sent once, and of each configuration (n, nq or more)."""
     links = LinkTree(model)
     fixed = [
         link_transform(stamp_of(0), parent, child, pin.SE3ToXYZQUAT(pose))

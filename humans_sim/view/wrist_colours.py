@@ -46,3 +46,9 @@ def tension_colours(tensions: np.ndarray, scale: float) -> np.ndarray:
     share = np.clip(np.asarray(tensions) / scale, 0.0, 1.0)
     taut = colormaps["YlOrRd"](0.35 + 0.65 * share)[:, :3]
     return np.where(share[:, None] > 1e-6, taut, _SLACK)
+
+
+def whole_colour(colour: np.ndarray) -> tuple[int, int, int]:
+    """A colour of 0 to 1 as whole numbers, 0 to 255."""
+    red, green, blue = (round(255 * float(c)) for c in colour)
+    return red, green, blue

@@ -57,9 +57,7 @@ class WristRaster:
     """Draws samples of a wrist's motion in one scale.
 
     Args:
-        run: the motion.
         view: one of :data:`VIEWS`.
-        pixels: along the longer edge.
         shown: what is drawn of the bones: ``bones`` or ``balls``.
         whole: all bones; else the free ones and what is near them.
 
@@ -75,7 +73,6 @@ class WristRaster:
         shown: str = "bones",
         whole: bool = False,
     ) -> None:
-        """Look at the whole motion once."""
         if view not in VIEWS:
             raise ParameterError(f"view is one of {', '.join(VIEWS)}, not '{view}'")
         if shown not in ("bones", "balls"):

@@ -25,7 +25,8 @@ from humans_sim.dynamics.surfaces.rolling import (
 )
 from humans_sim.results.run import body_poses
 from humans_sim.view.browser.bodies_page import BodiesView, body_meshes
-from humans_sim.view.film.pictures import BodyPicture, body_film, body_strip
+from humans_sim.view.film.film import film, film_strip
+from humans_sim.view.film.pictures import BodyPainter
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_a_coin_lies_on_the_floor_it_rolls_on(disk: hs.Run) -> None:
 
 def test_film_and_strip_show_the_turning_face(disk: hs.Run, tmp_path: Path) -> None:
     """Frames differ, have the coin's colour in them, and are written by animate."""
-    frames = Image.open(io.BytesIO(body_film(disk, frames=3)))
+    frames = Image.open(io.BytesIO(film(BodyPainter(disk), frames=3)))
     assert frames.n_frames == 3
     pictures = []
     for k in range(3):
@@ -69,7 +70,7 @@ def test_film_and_strip_show_the_turning_face(disk: hs.Run, tmp_path: Path) -> N
     red = (pictures[0][..., 0] - pictures[0][..., 2]) > 60
     assert 0.01 < red.mean() < 0.5
     assert np.abs(pictures[0] - pictures[1]).max() > 60
-    strip = Image.open(io.BytesIO(body_strip(disk)))
+    strip = Image.open(io.BytesIO(film_strip(BodyPainter(disk))))
     assert strip.width > strip.height
     assert hs.animate(disk, tmp_path / "coin.png").stat().st_size > 1000
 
@@ -111,9 +112,9 @@ def test_condyles_are_drawn_on_their_plateau(knee: hs.Run) -> None:
 def test_film_and_page_show_the_leg(knee: hs.Run, tmp_path: Path) -> None:
     """It goes into a strip as high as the leg, and onto a page, from a file alone."""
     run = hs.load_run(knee.save(tmp_path / "knee.npz"))
-    picture = BodyPicture(run)
+    picture = BodyPainter(run)
     assert picture._high[1] - picture._low[1] == pytest.approx(0.95, abs=0.2)
-    assert len(body_strip(run, 2)) > 1000
+    assert len(film_strip(BodyPainter(run), 2)) > 1000
     page = BodiesView(run, port=0)
     try:
         page.show(2)
@@ -151,4 +152,4 @@ def test_other_records_are_refused() -> None:
     run = hs.Simulation(system).run(q, v, t_end=0.01)
     run.info["model"] = {}
     with pytest.raises(hs.errors.ParameterError, match=r"\.html"):
-        BodyPicture(run)
+        BodyPainter(run)

@@ -15,13 +15,12 @@ import numpy as np
 import typer
 
 from humans_sim.cli.kondo.session import Robot, ended_by_signals, uninterrupted
-from humans_sim.cli.options import Seconds, checked_option, output_file, share
+from humans_sim.cli.options import Seconds, checked_option, flag, output_file, share
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
-from humans_sim.kondo.emulation.virtual_board import VirtualBoard
-from humans_sim.kondo.protocol.rcb1 import CHANNELS
+from humans_sim.kondo.emulation.virtual_board import virtual_boards
 from humans_sim.models import Model, load_model
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _SIDES = ("front", "back", "left", "right")
 
 def emulate(
     simulate: Annotated[
-        bool, typer.Option("--simulate", help="The servos turn a simulated body.")
+        bool, flag("--simulate", "The servos turn a simulated body.")
     ] = False,
     lying: Annotated[
         str | None,
@@ -52,9 +51,7 @@ def emulate(
         float, checked_option("Share of answers that are late.", share)
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the faults' chance.")] = 0,
-    view: Annotated[
-        bool, typer.Option("--view", help="Show the robot in the browser.")
-    ] = False,
+    view: Annotated[bool, flag("--view", "Show the robot in the browser.")] = False,
     record: Annotated[
         Path | None,
         checked_option("With --simulate: write the run, .npz.", output_file(".npz")),
@@ -68,9 +65,13 @@ def emulate(
         raise ParameterError("--record writes a simulated run: add --simulate")
     if lying is not None and not simulate:
         raise ParameterError("--lying is of a simulated body: add --simulate")
-    side = _side(lying)
-    if link is not None:
-        _check_link(link)
+    if lying is not None and lying not in _SIDES:
+        raise ParameterError(f"--lying is one of {', '.join(_SIDES)}, not '{lying}'")
+    if link is not None:  # nothing but an older link of this command is replaced
+        if link.exists() and not link.is_symlink():
+            raise ParameterError(f"{link} is there already, and is no link")
+        if not link.parent.is_dir():
+            raise ParameterError(f"{link}: there is no folder {link.parent}")
     settings = load_robot(robot)
     model = load_model(settings.model)
     body, stack = None, ExitStack()
@@ -78,7 +79,7 @@ def emulate(
         boards = stack.enter_context(_emulator(settings, faults, link))
         try:
             if simulate:
-                body = stack.enter_context(_body(boards, settings, side))
+                body = stack.enter_context(_body(boards, settings, lying or ""))
             show = _page(stack, model, _pose(model, settings, boards, body), view)
             names = " and ".join(map(str, settings.ids))
             say(f"boards {names} of a {settings.model} on {boards.port} (Ctrl-C ends)")
@@ -95,35 +96,16 @@ def emulate(
         _end(body, record)
 
 
-def _check_link(link: Path) -> None:
-    """Nothing but an older link of this command is replaced."""
-    if link.exists() and not link.is_symlink():
-        raise ParameterError(f"{link} is there already, and is no link")
-    if not link.parent.is_dir():
-        raise ParameterError(f"{link}: there is no folder {link.parent}")
-
-
 def _emulator(
     settings: RobotSettings, faults: LineFaults, link: Path | None
 ) -> Emulator:
-    home = settings.channels.home()
-    boards = [
-        VirtualBoard(number, home[k * CHANNELS : (k + 1) * CHANNELS])
-        for k, number in enumerate(settings.ids)
-    ]
+    boards = virtual_boards(settings.ids, settings.channels.home())
     try:
         return Emulator(boards, faults=faults, link=link)
     except OSError as error:
         raise HumansError(
             f"no pseudo-terminal can be opened: {error.strerror}"
         ) from None
-
-
-def _side(word: str | None) -> str:
-    """The side to lie on; empty: it stands."""
-    if word is not None and word not in _SIDES:
-        raise ParameterError(f"--lying is one of {', '.join(_SIDES)}, not '{word}'")
-    return word or ""
 
 
 def _body(boards: Emulator, settings: RobotSettings, side: str) -> SimulatedRobot:

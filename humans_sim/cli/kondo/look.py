@@ -22,9 +22,9 @@ from humans_sim.cli.kondo.session import (
     ended_by_signals,
     memory_of,
 )
-from humans_sim.cli.output import console, result, say
+from humans_sim.cli.output import console, result, say, table_of
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
+from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards, Rcb1Memory
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.motion.channels import TRIMS, Channel
 from humans_sim.kondo.protocol import rcb1
@@ -46,9 +46,7 @@ def ports() -> None:
             "this machine has no serial port: plug in the adapter's cable "
             "(`humans-sim kondo emulate` gives an emulated robot)"
         )
-    table = Table(title="serial ports")
-    for column in ("port", "what it is", "", "what to do"):
-        table.add_column(column, overflow="fold")
+    table = table_of("serial ports", "port", "what it is", "", "what to do")
     for port in serial:
         state = f"[red]{port.problem}" if port.problem else "[green]may be used"
         table.add_row(port.name, port.description, state, port.fix)
@@ -81,7 +79,7 @@ def info(port: Port = None, robot: Robot = "khr1") -> None:
             say(f"board {board}: answers, {_switches(bits)}")
         _print_line(link.statistics)
         _print_channels(link, settings, boards.memory.trims())
-        _print_motions(link, settings)
+        _print_motions(boards.memory)
 
 
 def _find(link: SerialLink, settings: RobotSettings) -> dict[int, int]:
@@ -192,16 +190,12 @@ def _values(
     return values
 
 
-def _print_motions(link: SerialLink, settings: RobotSettings) -> None:
+def _print_motions(memory: Rcb1Memory) -> None:
     texts: list[str] = []
     motions: list[dict[str, object]] = []
     result(motions=motions)
     for number in range(MOST_MOTIONS):
-        lengths = []
-        for board in settings.ids:
-            reply = link.exchange(rcb1.GetMotionLength(board, number))
-            assert isinstance(reply, rcb1.MotionLength)
-            lengths.append(reply.poses)
+        lengths = memory.lengths(number)
         if any(lengths):
             motions.append({"number": number, "poses": lengths})
             same = len(set(lengths)) == 1
@@ -264,11 +258,8 @@ def _channel(settings: RobotSettings, joint: str) -> Channel:
 
 
 def _print_trims(settings: RobotSettings, trims: list[int]) -> None:
-    table = Table(title="trims, in degrees of the channels")
-    for column in ("channel", "joint"):
-        table.add_column(column)
-    for column in ("board", "file", "sense"):
-        table.add_column(column, justify="right")
+    title, numbers = "trims, in degrees of the channels", ("board", "file", "sense")
+    table = table_of(title, "channel", "joint", right=numbers)
     result(
         trims=[
             {

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from humans_sim.cli.kondo.session import (
     FreeAfter,
@@ -25,11 +24,10 @@ from humans_sim.cli.kondo.session import (
     degrees,
     finish,
     print_health,
-    progress,
     robot_settings,
 )
-from humans_sim.cli.options import checked_option, number
-from humans_sim.cli.output import console, result, say
+from humans_sim.cli.options import checked_option, flag, number
+from humans_sim.cli.output import console, progress, result, say, table_of
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -61,9 +59,7 @@ def pose(
     joints: Annotated[
         list[str], typer.Argument(help="JOINT=DEGREES ...", metavar="JOINT=ANGLE...")
     ],
-    radians: Annotated[
-        bool, typer.Option("--radians", help="The angles are in radians.")
-    ] = False,
+    radians: Annotated[bool, flag("--radians", "The angles are in radians.")] = False,
     port: Port = None,
     robot: Robot = "khr1",
     free: FreeAfter = False,
@@ -87,9 +83,7 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
 
 
 def energize(
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not wait for Enter before it.")
-    ] = False,
+    yes: Annotated[bool, flag("--yes", "Do not wait for Enter before it.")] = False,
     port: Port = None,
     robot: Robot = "khr1",
     on_stop: OnStop = Then.FREE,
@@ -248,10 +242,8 @@ def _go(
 def _print_pose(robot: KondoRobot, target: Mapping[str, float]) -> list[str]:
     """Print where the joints are; returns those that are off their set points."""
     read, commanded = robot.read_back(), robot.set_points()
-    table = Table(title="joints, in degrees")
-    table.add_column("joint")
-    for column in ("commanded", "read back", "off by"):
-        table.add_column(column, justify="right")
+    columns = ("commanded", "read back", "off by")
+    table = table_of("joints, in degrees", "joint", right=columns)
     off: list[str] = []
     joints: list[dict[str, object]] = []
     result(joints=joints)

@@ -28,11 +28,17 @@ from humans_sim.cli.kondo.session import (
     finish,
     memory_of,
     print_health,
-    progress,
     robot_settings,
 )
-from humans_sim.cli.options import checked_option, motion_names, number, positive
-from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.options import (
+    Overwrite,
+    checked_option,
+    flag,
+    motion_names,
+    number,
+    positive,
+)
+from humans_sim.cli.output import console, described_os_errors, progress, result, say
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import check_output_file
 from humans_sim.kondo.driver.board import BoardError
@@ -75,7 +81,7 @@ def play(
         checked_option("Write into the boards' memory; do not play.", _MOTION_NUMBER),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="With --store: over another motion.")
+        bool, flag("--overwrite", "With --store: over another motion.")
     ] = False,
     port: Port = None,
     robot: Robot = "khr1",
@@ -117,9 +123,7 @@ def save(
         int, typer.Argument(help="Of the motion, 0 to 39.", callback=_MOTION_NUMBER)
     ],
     file: Annotated[Path, typer.Argument(help="The motion file .csv to write.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over a file that is there.")
-    ] = False,
+    overwrite: Overwrite = False,
     port: Port = None,
     robot: Robot = "khr1",
 ) -> None:
@@ -193,7 +197,6 @@ class Keys:
     """
 
     def __init__(self) -> None:
-        """Of this process."""
         self._file, self._typed, self._over = sys.stdin.fileno(), b"", False
 
     def line(self, timeout: float | None = None) -> str | None:
@@ -235,9 +238,7 @@ def record(
     poses: Annotated[
         int, checked_option("End after so many.", number(least=1, most=POSES))
     ] = POSES,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over a file that is there.")
-    ] = False,
+    overwrite: Overwrite = False,
     port: Port = None,
     robot: Robot = "khr1",
 ) -> None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from humans_sim.cli.options import robot_names
-from humans_sim.cli.output import console, result, say
+from humans_sim.cli.options import flag, robot_names
+from humans_sim.cli.output import result, say
 from humans_sim.cli.signals import own_handling, raise_interrupt
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import ENERGISED, Boards, RobotState
@@ -62,9 +60,7 @@ OwnLinks = Annotated[
         help="Refuse what lets links of the robot touch each other.",
     ),
 ]
-FreeAfter = Annotated[
-    bool, typer.Option("--free", help="Make the servos limp at the end.")
-]
+FreeAfter = Annotated[bool, flag("--free", "Make the servos limp at the end.")]
 
 
 def robot_settings(name: str, own_links: bool) -> RobotSettings:
@@ -89,38 +85,34 @@ def ended_by_signals() -> Iterator[None]:
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, raise_interrupt) for number in numbers}
-    try:
-        with own_handling():  # servos are stopped first, however long that takes
-            yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    # Servos are stopped first, however long that takes.
+    with _handled(raise_interrupt, *numbers), own_handling():
+        yield
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """An impatient second Ctrl-C does not keep the servos from being stopped."""
-    numbers = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        yield
+
+
+@contextmanager
+def _handled(handler: Any, *numbers: int) -> Iterator[None]:
+    """Signals are handled by something else meanwhile."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 @contextmanager
 def connected(
     settings: RobotSettings, port: str | None, then: Then = Then.FREE
 ) -> Iterator[KondoRobot]:
-    """An open robot, which is stopped by Ctrl-C and by failures.
-
-    Args:
-        settings: of the robot.
-        port: its name; None: the one that it must be.
-        then: what the servos do after that.
-    """
+    """An open robot, on the only port unless named; failures and Ctrl-C stop it."""
     with ended_by_signals(), KondoRobot(settings, choose_port(port)) as robot:
         try:
             yield robot
@@ -175,22 +167,6 @@ def memory_of(boards: Boards) -> Rcb1Memory:
     if not isinstance(boards, Rcb1Boards):
         raise HumansError("these boards do not report what they keep")
     return boards.memory
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[float, float], None]]:
-    """A bar on a terminal; takes how far it is, and how far it is to the end."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task(escape(what), total=None)
-        yield lambda t, duration: bar.update(task, completed=t, total=duration)
 
 
 def print_health(robot: KondoRobot) -> float:

@@ -66,7 +66,6 @@ class TakenRange:
     """
 
     def __init__(self, count: int) -> None:
-        """Nothing was taken yet."""
         unknown = np.full(count, math.nan)
         self._possible = deque([_Possible(_BEFORE, unknown, unknown)])
         self._doubted: list[_Possible] = []
@@ -77,24 +76,14 @@ class TakenRange:
         self._doubted = []
 
     def inherit(self, other: TakenRange, values: Values) -> None:
-        """One of these is in force, or what may be in force in another range.
-
-        Args:
-            other: of the same board, before its line was opened anew.
-            values: where the channels are [deg].
-        """
+        """These are in force [deg], or what was before the line was opened anew."""
         (low, high), now = other._bounds(), array_of(values)
         joined = _Possible(_BEFORE, np.fmin(low, now), np.fmax(high, now))
         self._possible = deque([joined])
         self._doubted = []
 
     def sent(self, number: int, values: Values) -> None:
-        """A set point goes out: it is taken, or not.
-
-        Args:
-            number: of the request, larger than all before.
-            values: of the channels [deg].
-        """
+        """A set point of a higher number goes out: it is taken, or not [deg]."""
         commanded = array_of(values)
         self._possible.append(_Possible(number, commanded, commanded))
         if len(self._possible) > _MOST:
@@ -191,13 +180,6 @@ class NotFreedError(NoAnswerError):
     def __init__(
         self, freed: Sequence[str], perhaps: Sequence[str], seconds: float
     ) -> None:
-        """Report which board is in which state.
-
-        Args:
-            freed: names of boards.
-            perhaps: names of the others.
-            seconds: how long it was tried [s].
-        """
         self.freed, self.perhaps = tuple(freed), tuple(perhaps)
         super().__init__(
             f"freed: {', '.join(freed) or 'no board'}; perhaps freed: "
@@ -213,8 +195,6 @@ class Boards(ABC):
     where a channel is to be left alone, or has no servo.
 
     Attributes:
-        statistics: of the line.
-        names: of the boards.
         resolution: set points are multiples of it [deg].
         taken: set points that each board may have in force; kept by :meth:`move`,
             forgotten by :meth:`free`.
@@ -225,12 +205,6 @@ class Boards(ABC):
     resolution: float = 1.0
 
     def __init__(self, names: Sequence[str], statistics: LinkStatistics) -> None:
-        """Nothing is known of them yet.
-
-        Args:
-            names: of the boards.
-            statistics: of the line.
-        """
         self.names, self.statistics = tuple(names), statistics
         self.withheld: Callable[[], bool] = lambda: False
         self.heard_at = [-math.inf] * len(self.names)
@@ -252,22 +226,13 @@ class Boards(ABC):
         return [None if v is None else round(v / unit) * unit for v in values]
 
     def reach(self, step: float) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest next set point of every channel [deg].
-
-        Args:
-            step: longest from any that may be in force [deg].
-        """
+        """Least and largest next set points, by the longest step from any [deg]."""
         ends = [taken.reach(step, self.resolution) for taken in self.taken]
         lower, upper = (np.concatenate(side) for side in zip(*ends, strict=True))
         return lower, upper
 
     def certain(self, board: int, values: Sequence[float | None]) -> bool:
-        """Whether nothing but these values can be in force.
-
-        Args:
-            board: which, counted from 0.
-            values: of all channels of the robot.
-        """
+        """Whether nothing but the robot's values can be in force on a board."""
         return self.taken[board].certain(self.rounded(values[self.channels(board)]))
 
     @abstractmethod
@@ -295,11 +260,7 @@ class Boards(ABC):
 
     @abstractmethod
     def settle(self, board: int) -> None:
-        """Find out which acknowledgements of a board still come; nothing moves.
-
-        Args:
-            board: which, counted from 0.
-        """
+        """Find out which acknowledgements of a board still come; nothing moves."""
 
     @abstractmethod
     def read(self, sure: bool = False) -> tuple[float | None, ...]:

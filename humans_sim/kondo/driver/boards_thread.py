@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Generic, Self, TypeVar
+from typing import Self, TypeVar
 
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import BoardError, Boards, RobotStateError
@@ -22,15 +22,14 @@ from humans_sim.kondo.driver.rcb1_boards import open_rcb1
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.protocol.link import LinkError, NoAnswerError, PortError
 
-Owned = TypeVar("Owned")
+T = TypeVar("T")
 
 
-class RequestQueue(Generic[Owned]):
-    """A queue of requests, each a function of what the thread owns."""
+class RequestQueue:
+    """A queue of requests, each a function of the boards."""
 
     def __init__(self) -> None:
-        """No request is open."""
-        self._queue: SimpleQueue[tuple[Callable[[Owned], object], Future[object]]] = (
+        self._queue: SimpleQueue[tuple[Callable[[Boards], object], Future[object]]] = (
             SimpleQueue()
         )
 
@@ -40,7 +39,7 @@ class RequestQueue(Generic[Owned]):
         return not self._queue.empty()
 
     def ask(
-        self, request: Callable[[Owned], T], wake: Callable[[], None], timeout: float
+        self, request: Callable[[Boards], T], wake: Callable[[], None], timeout: float
     ) -> T:
         """Ask and wait for the answer; errors of the request are raised here.
 
@@ -62,7 +61,7 @@ class RequestQueue(Generic[Owned]):
                 return answer.result()  # type: ignore[return-value]
             raise TimeoutError from None
 
-    def answer(self, owned: Owned, fatal: type[Exception]) -> bool:
+    def answer(self, owned: Boards, fatal: type[Exception]) -> bool:
         """Answer all that are open, in the thread; whether any went well.
 
         Args:
@@ -97,7 +96,6 @@ class RequestQueue(Generic[Owned]):
                     answer.set_exception(error)
 
 
-T = TypeVar("T")
 PATIENCE = 5.0
 """Longest wait for the thread [s]."""
 _LOOK = 0.5
@@ -107,9 +105,9 @@ _LOOK = 0.5
 class BoardsThread(ABC):
     """Boards on a port; use it in a ``with`` statement.
 
-    Attributes:
-        settings: of the robot.
-        port: of the line.
+    Args:
+        port: name of the serial port.
+        open_boards: opens the boards on a port.
     """
 
     def __init__(
@@ -118,19 +116,12 @@ class BoardsThread(ABC):
         port: str,
         open_boards: Callable[[str, RobotSettings], Boards] = open_rcb1,
     ) -> None:
-        """Name the port; nothing is opened yet.
-
-        Args:
-            settings: of the robot.
-            port: name of the serial port.
-            open_boards: opens the boards on a port.
-        """
         self.settings, self.port = settings, port
         self._open_boards = open_boards
         self._boards: Boards | None = None
         self._lock = threading.Lock()  # of all but the thread's own
         self._wake = threading.Condition(self._lock)
-        self._requests: RequestQueue[Boards] = RequestQueue()
+        self._requests: RequestQueue = RequestQueue()
         self._thread: threading.Thread | None = None
         self._end = threading.Event()
 
@@ -252,8 +243,11 @@ class BoardsThread(ABC):
                     self._look() if self._boards is None else self._beat(self._boards)
                 )
             except PortError as error:
-                self._lose(str(error))
-                wait = 0.0
+                boards, self._boards, wait = self._boards, None, 0.0
+                if boards is not None:
+                    boards.close()
+                    self._lost(boards, str(error))
+                self._requests.refuse(RobotStateError(str(error)))
             except Exception as error:  # a fault here must not leave servos driven
                 self._failed(self._boards, error)
                 self._requests.refuse(RobotStateError("the driver failed"))
@@ -262,13 +256,6 @@ class BoardsThread(ABC):
                 left = begun + wait - time.monotonic()
                 if left > 0.0 and not self._requests.open and not self._hurries():
                     self._wake.wait(left)
-
-    def _lose(self, reason: str) -> None:
-        boards, self._boards = self._boards, None
-        if boards is not None:
-            boards.close()
-            self._lost(boards, reason)
-        self._requests.refuse(RobotStateError(reason))
 
     def _look(self) -> float:
         """Try to find the line again; how long to wait before the next try [s]."""

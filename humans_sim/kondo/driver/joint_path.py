@@ -47,6 +47,13 @@ class MotionPath:
     """A motion of the boards, from the present set points.
 
     Limits of the robot may keep its set points behind a motion that is too fast.
+
+    Args:
+        present: set points of the joints [rad].
+        rate: speed relative to the recorded one.
+
+    Raises:
+        ParameterError: a number is out of its range, or a pose is.
     """
 
     def __init__(
@@ -58,19 +65,6 @@ class MotionPath:
         rate: float = 1.0,
         repetitions: int = 1,
     ) -> None:
-        """Lay out the motion in time.
-
-        Args:
-            model: of the robot.
-            settings: of the robot.
-            motion: what to play.
-            present: set points of the joints [rad].
-            rate: speed relative to the recorded one.
-            repetitions: how often.
-
-        Raises:
-            ParameterError: a number is out of its range, or a pose is.
-        """
         if not RATES[0] <= rate <= RATES[1]:
             raise ParameterError(
                 f"rate must be {RATES[0]:g} to {RATES[1]:g}, not {rate:g}"
@@ -138,6 +132,9 @@ def path_to(
 class PathFollower:
     """Leads a robot along one path at a time; call :meth:`tick` steadily.
 
+    Args:
+        clock: the time [s].
+
     Attributes:
         name: of the path; empty where there is none.
         reason: why the last path was broken.
@@ -146,12 +143,6 @@ class PathFollower:
     def __init__(
         self, robot: KondoRobot, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Lead an open robot.
-
-        Args:
-            robot: is commanded.
-            clock: the time [s].
-        """
         self._robot, self._clock = robot, clock
         self._path: JointPath | None = None
         self._begun: float | None = None
@@ -191,9 +182,7 @@ class PathFollower:
         if path is None:
             return Progress.IDLE
         if self._robot.state != RobotState.FOLLOWING:
-            health = self._robot.health()
-            why = f": {health.reason}" if health.reason else ""
-            return self._break(f"the robot is {health.state.value}{why}")
+            return self._break(_why(self._robot))
         try:
             return self._lead(path)
         except HumansError as error:  # it came between
@@ -213,13 +202,12 @@ class PathFollower:
             self._begun = now
         t = now - self._begun
         self._robot.command(path.angles(t))
-        over = t >= path.duration and self._arrived(path, t)
-        return Progress.ARRIVED if over else Progress.RUNNING
-
-    def _arrived(self, path: JointPath, t: float) -> bool:
+        if t < path.duration:
+            return Progress.RUNNING
         points, end = self._robot.set_points(), path.angles(path.duration)
         there = all(abs(points.get(k, v) - v) <= _THERE for k, v in end.items())
-        return there or t > path.duration + _LATE
+        over = there or t > path.duration + _LATE
+        return Progress.ARRIVED if over else Progress.RUNNING
 
 
 PERIOD = 0.02
@@ -245,15 +233,13 @@ class Streamed(NamedTuple):
 
 
 class Rest:
-    """The rest of a path from a time on."""
+    """The rest of a path from a time on.
+
+    Args:
+        begin: time of it that is the first now [s].
+    """
 
     def __init__(self, path: JointPath, begin: float) -> None:
-        """Leave out the beginning.
-
-        Args:
-            path: the whole.
-            begin: time of it that is the first now [s].
-        """
         self._path, self._begin = path, begin
 
     @property

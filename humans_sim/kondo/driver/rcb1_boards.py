@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two RCB-1 on one line as one robot: set points, readings, limp servos.
-
-Also trims and motions that the boards keep, read back after they are written.
-"""
+"""Two RCB-1 on one line as one robot: set points, readings, limp servos."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ class Rcb1Memory:
     """The memory of the boards of a robot, as one."""
 
     def __init__(self, link: SerialLink, ids: tuple[int, ...]) -> None:
-        """Of boards on an open link, in the order of their channels."""
         self._link, self._ids = link, ids
 
     def trims(self) -> tuple[int, ...]:
@@ -99,17 +95,22 @@ class Rcb1Memory:
                 return
         raise BoardError(f"board {expected.board} does not keep {order}")
 
+    def lengths(self, number: int) -> list[int]:
+        """How many poses of a motion each board keeps."""
+        lengths = []
+        for board in self._ids:
+            reply = self._link.exchange(rcb1.GetMotionLength(board, number))
+            assert isinstance(reply, rcb1.MotionLength)
+            lengths.append(reply.poses)
+        return lengths
+
     def stored(self, number: int) -> KondoMotion | None:
         """The motion in the boards' memory; None where there is none.
 
         Raises:
             BoardError: the boards do not agree on its length or its speeds.
         """
-        lengths = set()
-        for board in self._ids:
-            reply = self._link.exchange(rcb1.GetMotionLength(board, number))
-            assert isinstance(reply, rcb1.MotionLength)
-            lengths.add(reply.poses)
+        lengths = set(self.lengths(number))
         if len(lengths) != 1:
             raise BoardError(f"the boards keep motion {number} in different lengths")
         poses = [self._stored(number, place) for place in range(lengths.pop())]
@@ -158,12 +159,6 @@ class Rcb1Boards(Boards):
     """
 
     def __init__(self, link: SerialLink, settings: RobotSettings) -> None:
-        """Talk over a link; it is closed with the boards.
-
-        Args:
-            link: open.
-            settings: of the robot.
-        """
         super().__init__(
             [f"board {number}" for number in settings.ids], link.statistics
         )
@@ -183,15 +178,17 @@ class Rcb1Boards(Boards):
 
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Say one frame: whole degrees, the slowest sufficient speed."""
-        rounded, taken = self.rounded(values[_part(board)]), self.taken[board]
+        rounded, taken = self.rounded(values[self.channels(board)]), self.taken[board]
         target = array_of(rounded)
-        speed = _speed(taken.farthest(target), duration)
+        far = taken.farthest(target)
+        in_time = [k for k, s in enumerate(SPEED_STEPS) if far * s <= duration]
+        speed = max(in_time, default=0)  # the fastest if none gets there in time
         channels = tuple(self._unused if v is None else int(v) for v in rounded)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
         enough = taken.same_since(target)
         # A question takes time that the set point has to wait: it is asked where what
         # may be in force is far apart, so that the next steps would be shorter.
-        if taken.farthest(target) > self._far or self._link.doubtful:
+        if far > self._far or self._link.doubtful:
             self._link.settle(order, enough)
             self._note_acknowledged()
         if self.withheld():
@@ -252,7 +249,10 @@ class Rcb1Boards(Boards):
         before = self._read(board, end - time.monotonic())
         for _ in range(_READINGS):
             now = self._read(board, end - time.monotonic())
-            if _near(before, now):
+            pairs = list(zip(before, now, strict=True))
+            if all(
+                abs(a - b) <= _NEAR and (a > DEGREES) == (b > DEGREES) for a, b in pairs
+            ):
                 return now
             before = now
         raise BoardError(
@@ -263,7 +263,7 @@ class Rcb1Boards(Boards):
         """Every servo is sent the byte that makes it limp."""
         begun, orders = time.monotonic(), list[rcb1.Command]()
         for k, board in enumerate(self._ids):
-            used = self._used[_part(k)]
+            used = self._used[self.channels(k)]
             limp = tuple(FREE if u else self._unused for u in used)
             orders.append(rcb1.SetPositions(board, 0, limp))
         left = self._link.deliver(orders, within)
@@ -289,22 +289,3 @@ def open_rcb1(port: str, settings: RobotSettings) -> Rcb1Boards:
         PortError: the port cannot be opened.
     """
     return Rcb1Boards(SerialLink(port), settings)
-
-
-def _part(board: int) -> slice:
-    """Channels of a board among all of the robot."""
-    return slice(board * CHANNELS, (board + 1) * CHANNELS)
-
-
-def _speed(change: float, duration: float) -> int:
-    """The slowest speed step that gets there in time; the fastest if none does."""
-    enough = [k for k, s in enumerate(SPEED_STEPS) if change * s <= duration]
-    return max(enough, default=0)
-
-
-def _near(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two readings give the same pose."""
-    return all(
-        abs(a - b) <= _NEAR and (a > DEGREES) == (b > DEGREES)
-        for a, b in zip(one, other, strict=True)
-    )

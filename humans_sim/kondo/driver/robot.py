@@ -20,8 +20,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-import numpy as np
-
 from humans_sim.control.trajectories.joint_trajectory import JointPath
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import (
@@ -63,10 +61,19 @@ _HOW = "energise it on purpose (`energise()`, the service energize)"
 class KondoRobot(BoardsThread):
     """Joint angles in, set points on the line; use it in a ``with`` statement.
 
+    Args:
+        port: name of the serial port.
+        command_timeout: no command for so long: the robot holds [s]; 0: never.
+        free_timeout: it has held for so long since: it is freed [s]; 0: never.
+        pause_timeout: the driver did not run for so long: the robot is stopped [s].
+        on_fault: what the servos do after a lost line, a pause or a fault.
+        open_boards: opens the boards on a port.
+
     Attributes:
-        settings: of the robot.
-        port: of the line.
         joint_names: joints that have a servo, in the order of the channels.
+
+    Raises:
+        ParameterError: a time is negative or no number.
     """
 
     def __init__(
@@ -80,20 +87,6 @@ class KondoRobot(BoardsThread):
         on_fault: OnFault = OnFault.KEEP,
         open_boards: Callable[[str, RobotSettings], Boards] = open_rcb1,
     ) -> None:
-        """Name the robot and its port; nothing is opened yet.
-
-        Args:
-            settings: of the robot.
-            port: name of the serial port.
-            command_timeout: no command for so long: the robot holds [s]; 0: never.
-            free_timeout: it has held for so long since: it is freed [s]; 0: never.
-            pause_timeout: the driver did not run for so long: the robot is stopped [s].
-            on_fault: what the servos do after a lost line, a pause or a fault.
-            open_boards: opens the boards on a port.
-
-        Raises:
-            ParameterError: a time is negative or no number.
-        """
         super().__init__(settings, port, open_boards)
         self.joint_names = settings.joint_names
         self._watchdog = Watchdog(command_timeout, free_timeout, pause_timeout)
@@ -168,7 +161,10 @@ class KondoRobot(BoardsThread):
             self._hold_if_overdue()
             self._check_movable(angles)
             collisions = self._collisions
-            path = self._path_to(angles) if collisions is not None else None
+            path, slowly = None, self._health.state == RobotState.HOLDING
+            with suppress(JointCommandError):  # refused below, for another reason
+                if collisions is not None:
+                    path = self._guard.path_to(angles, slowly, SPACING)
         if collisions is not None and path is not None:
             try:
                 collisions.check(path)
@@ -190,13 +186,6 @@ class KondoRobot(BoardsThread):
             if state == RobotState.HOLDING:
                 self._be(RobotState.FOLLOWING)
             self._wake.notify_all()
-
-    def _path_to(self, angles: Mapping[str, float]) -> np.ndarray | None:
-        """Where a command leads; None where it is refused for another reason."""
-        slowly = self._health.state == RobotState.HOLDING
-        with suppress(JointCommandError):
-            return self._guard.path_to(angles, slowly, SPACING)
-        return None
 
     def check_path(self, path: JointPath) -> None:
         """Whether a path, from the present set points on, keeps links apart.
@@ -412,8 +401,13 @@ class KondoRobot(BoardsThread):
             with self._lock:  # a robot at rest is asked for as long as that takes
                 if self._health.state != RobotState.FOLLOWING:
                     self._watchdog.beat()
-        if self._fault_due:
-            self._act_on_fault(boards)
+        if self._fault_due:  # hold or free the servos; where that fails, they stay
+            self._fault_due, reason = False, self.health().reason
+            with suppress(NoAnswerError, BoardError):
+                if self._on_fault is OnFault.HOLD:
+                    self._take_pose(boards, RobotState.STOPPED, reason)
+                else:
+                    self._let_go(boards, reason, _FREE)
         self._watch(boards)
         with self._lock:
             sends = self._sends
@@ -481,15 +475,6 @@ class KondoRobot(BoardsThread):
     def _be_faulty(self, reason: str) -> None:
         self._be(RobotState.STOPPED, reason)
         self._silent, self._fault_due = True, self._on_fault is not OnFault.KEEP
-
-    def _act_on_fault(self, boards: Boards) -> None:
-        """Hold or free the servos, as the user chose; where that fails, they stay."""
-        self._fault_due, reason = False, self.health().reason
-        with suppress(NoAnswerError, BoardError):
-            if self._on_fault is OnFault.HOLD:
-                self._take_pose(boards, RobotState.STOPPED, reason)
-            else:
-                self._let_go(boards, reason, _FREE)
 
     def _hold_if_overdue(self) -> None:
         """Hold a robot that nobody commanded in time; the lock is held."""

@@ -3,8 +3,6 @@
 
 Whatever asks for a position (a topic, a trajectory, a motion, a program), what is sent
 to the boards comes out of a :class:`Guard`.
-
-Also the sending to all boards, and their acknowledgements.
 """
 
 from __future__ import annotations
@@ -51,7 +49,6 @@ class Guard:
     """
 
     def __init__(self, settings: RobotSettings) -> None:
-        """Of a robot; it knows no positions before :meth:`begin`."""
         self._limits = settings.limits
         channels = settings.channels.channels.values()
         self._by_joint: Mapping[str, Channel] = {c.joint: c for c in channels}
@@ -66,11 +63,7 @@ class Guard:
         self.limited = 0
 
     def begin(self, values: Sequence[float | None]) -> None:
-        """Here the servos are now: the set points begin here, and so do targets.
-
-        Args:
-            values: of all channels of the robot [deg].
-        """
+        """All servos are here now [deg]: set points and targets begin here."""
         self._now = np.array([values[k] for k in self._at], dtype=float)
         # Out of the range by hand: back into it, slowly.
         self._target = np.clip(self._now, self._lower, self._upper)
@@ -225,12 +218,10 @@ class SetPointDelivery:
     """Says set points to boards; of one thread.
 
     Args:
-        boards: that receive them.
         period: between two set points [s].
     """
 
     def __init__(self, boards: Boards, period: float) -> None:
-        """Every board counts as heard just now."""
         self._boards, self._period = boards, period
         self._beats = 0
         self.answered()

@@ -43,7 +43,6 @@ class SelfCollisionCheck:
     """Whether poses let a robot's own links touch.
 
     Args:
-        settings: of the robot.
         overlap: how deep its links may overlap.
 
     Raises:
@@ -51,7 +50,6 @@ class SelfCollisionCheck:
     """
 
     def __init__(self, settings: RobotSettings, overlap: AllowedOverlap) -> None:
-        """Load the solids of the robot's model."""
         self._names = settings.joint_names
         self._model, self._geometry, self._links = _solids(settings.model, overlap)
         places = {name: k for k, name in enumerate(self._model.joint_names)}

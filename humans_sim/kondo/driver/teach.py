@@ -36,19 +36,17 @@ class Taken(NamedTuple):
 
 
 class Lesson:
-    """Poses taken from a robot; the file holds all of them at every time."""
+    """Poses taken from a robot; the file holds all of them at every time.
+
+    Args:
+        robot: open; its servos should be limp.
+        speed: step towards every pose, 0 (fast) to 7 (slow).
+
+    Raises:
+        MotionFileError: there is no such speed step.
+    """
 
     def __init__(self, robot: KondoRobot, path: Path, speed: int = 6) -> None:
-        """Begin without poses; no file is written yet.
-
-        Args:
-            robot: open; its servos should be limp.
-            path: of the motion file.
-            speed: step towards every pose, 0 (fast) to 7 (slow).
-
-        Raises:
-            MotionFileError: there is no such speed step.
-        """
         self._robot, self._path, self._speed = robot, path, speed
         self.poses: list[Pose] = []
         Pose(speed, robot.settings.channels.home())

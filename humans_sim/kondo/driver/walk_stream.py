@@ -58,7 +58,6 @@ class WalkStream:
         joint_names: of the columns.
         begin: when the walk begins; before it is the path into its posture [s].
         velocity: that is walked with, within the reach of the legs.
-        steps: how many.
         fastest: largest speed of a joint [rad/s].
     """
 
@@ -227,11 +226,18 @@ def _check(joints: np.ndarray, robot: RobotSettings, period: float) -> float:
 class BlindWalk:
     """Joint angles of a walk, period by period.
 
+    Args:
+        settings: of the walk; None: :func:`blind_settings`.
+        period: between two set points [s].
+
     Attributes:
         pattern: takes the commands, once :attr:`ready`.
         point: of the pattern at the last period.
         farthest: how far a joint goes at most into the posture of the walk [rad].
         approach_time: how long that takes [s].
+
+    Raises:
+        ParameterError: a joint of the robot is none of the model's.
     """
 
     def __init__(
@@ -241,25 +247,10 @@ class BlindWalk:
         settings: WalkSettings | None = None,
         period: float = 0.02,
     ) -> None:
-        """A robot that stands; :meth:`begin` comes first.
-
-        Args:
-            model: of the robot.
-            robot: its channels and limits.
-            settings: of the walk; None: those of the model, with steps that take
-                :data:`~humans_sim.kondo.driver.walk_stream.STEP` at least.
-            period: between two set points [s].
-
-        Raises:
-            ParameterError: a joint of the robot is none of the model's.
-        """
         missing = set(robot.joint_names) - set(model.joint_names)
         if missing:
             raise ParameterError(f"{model.name} has no joint '{min(missing)}'")
-        if settings is None:
-            usual = WalkSettings.of_model(model)
-            settings = replace(usual, step_duration=max(usual.step_duration, STEP))
-        self.pattern = WalkPattern(model, settings)
+        self.pattern = WalkPattern(model, settings or blind_settings(model))
         self._names, self._period = robot.joint_names, period
         self._columns = [model.joint_names.index(name) for name in self._names]
         self._approach_speed = math.radians(robot.limits.approach)
@@ -274,11 +265,7 @@ class BlindWalk:
         return self._approach is None
 
     def begin(self, joints: Mapping[str, float]) -> None:
-        """Stand, and go into the posture of the walk from here.
-
-        Args:
-            joints: where they are [rad]; those left out are in it already.
-        """
+        """Go into the walk's posture from here [rad]; joints left out are in it."""
         pairs = zip(self._names, self._stance, strict=True)
         first = np.array([joints.get(name, angle) for name, angle in pairs])
         largest = float(np.abs(self._stance - first).max())

@@ -43,7 +43,6 @@ class Watchdog:
     def __init__(
         self, command_timeout: float, free_timeout: float, pause_timeout: float = PAUSE
     ) -> None:
-        """Begin now."""
         for name, value in (("command", command_timeout), ("free", free_timeout)):
             if not 0.0 <= value < float("inf"):
                 raise ParameterError(f"{name}_timeout must be 0 s or more, not {value}")

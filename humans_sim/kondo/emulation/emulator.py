@@ -4,8 +4,6 @@
 A program opens :attr:`Emulator.port` as it would the serial port. Answers come as late
 as the line's rate makes them: 115200 baud, ten bits a byte. Faults are injected on both
 ways; :meth:`Emulator.unplug` takes the port away.
-
-Also faults of a serial line, for tests of drivers, and commands in a stream of bytes.
 """
 
 from __future__ import annotations
@@ -24,10 +22,10 @@ from typing import TypeVar
 
 from humans_sim.core.arrays import NumbersInRange
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard, virtual_boards
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.rcb1 import BYTE, CHANNELS, FIRST_COMMAND, ProtocolError
+from humans_sim.kondo.protocol.rcb1 import BYTE, FIRST_COMMAND, ProtocolError
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,6 @@ class FaultyLine:
     """A line that fails by the seed: the same bytes fail in the same way."""
 
     def __init__(self, faults: LineFaults) -> None:
-        """Begin with the seed."""
         self.faults = faults
         self._rng = random.Random(faults.seed)
 
@@ -96,7 +93,6 @@ class CommandStream:
     """
 
     def __init__(self) -> None:
-        """Nothing was heard yet."""
         self._frame = bytearray()
         self.lost = 0
 
@@ -134,10 +130,9 @@ Listener = Callable[[float, rcb1.Command], None]
 T = TypeVar("T")
 
 
-def khr1_boards() -> tuple[VirtualBoard, VirtualBoard]:
+def khr1_boards() -> tuple[VirtualBoard, ...]:
     """Boards 0 (upper body) and 1 (legs) of a KHR-1, at home."""
-    home = load_channels().home()
-    return VirtualBoard(0, home[:CHANNELS]), VirtualBoard(1, home[CHANNELS:])
+    return virtual_boards((0, 1), load_channels().home())
 
 
 class Emulator:
@@ -145,10 +140,17 @@ class Emulator:
 
     Use it in a ``with`` statement, or call :meth:`close`.
 
+    Args:
+        boards: on the line; None: those of a KHR-1.
+        link: a name that points to the port, the same after :meth:`replug`.
+        watch: called with the time and each command that a board took.
+
     Attributes:
-        boards: on the line.
         heard: commands that were understood.
         lost: bytes that were no part of a command.
+
+    Raises:
+        ParameterError: ``link`` is something else already.
     """
 
     def __init__(
@@ -159,17 +161,6 @@ class Emulator:
         link: Path | None = None,
         watch: Listener | None = None,
     ) -> None:
-        """Open a pseudo-terminal and listen.
-
-        Args:
-            boards: on the line; None: those of a KHR-1.
-            faults: of the line.
-            link: a name that points to the port, the same after :meth:`replug`.
-            watch: called with the time and each command that a board took.
-
-        Raises:
-            ParameterError: ``link`` is something else already.
-        """
         if link is not None and link.exists() and not link.is_symlink():
             raise ParameterError(f"{link} exists, and is no link: it is left alone")
         self.boards = tuple(boards if boards is not None else khr1_boards())
@@ -228,11 +219,7 @@ class Emulator:
             self._listeners.remove(listener)
 
     def moment(self, look: Callable[[], T]) -> tuple[float, T]:
-        """A time, and what is found then: listeners have heard all that was before it.
-
-        Args:
-            look: is called while the boards wait.
-        """
+        """A time, and what is found while the boards wait: all before it was heard."""
         with self._lock:
             return time.monotonic(), look()
 

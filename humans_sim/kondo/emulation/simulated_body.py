@@ -29,7 +29,7 @@ from humans_sim.control.falls.rising_walker import lying_on
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard, virtual_boards
 from humans_sim.kondo.motion.channels import ChannelMap
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.kondo.protocol import rcb1
@@ -50,7 +50,6 @@ class BoardServo(Servo):
     """Servos that follow boards; joints without a channel stay where they started.
 
     Args:
-        model: the robot.
         boards: that lead it, twelve channels each, in the order of the channels.
         channels: which turn which joint; a trim is what the board has in its memory,
             not what the channel map says.
@@ -68,7 +67,6 @@ class BoardServo(Servo):
         channels: ChannelMap,
         **parameters: Any,
     ) -> None:
-        """Put a servo into every joint."""
         for name in _BOARD_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the boards, or cannot be")
@@ -178,11 +176,7 @@ class BodySettings:
     lying: Lying = Lying.NOT
 
     def __post_init__(self) -> None:
-        """Refuse times without meaning.
-
-        Raises:
-            ParameterError: one is not above zero.
-        """
+        """Refuse times without meaning."""
         if not (math.isfinite(self.keep) and self.keep > 0.0):
             raise ParameterError(f"keep must be above zero, not {self.keep}")
 
@@ -207,12 +201,18 @@ class SimulatedBody:
     Until every channel is driven a hand holds it in its first posture, feet on the
     floor: a limp robot does not stand. After that nothing holds it any more.
 
+    Args:
+        robot: its boards and channels; None: the KHR-1.
+        start: joint angles of the first posture [rad]; others are at home.
+
     Attributes:
-        model: of the robot.
         boards: its own; emulated boards on a line that heard the same are their twins.
         held: whether the hand still holds it.
         fallen: whether it has ever been lying, or tilted beyond return; of one that
             lay at first, whether it lies now.
+
+    Raises:
+        ParameterError: a joint is none of the robot's, or a number has no meaning.
     """
 
     def __init__(
@@ -221,25 +221,12 @@ class SimulatedBody:
         settings: BodySettings | None = None,
         start: Mapping[str, float] | None = None,
     ) -> None:
-        """Put it on the floor at time zero, limp and held.
-
-        Args:
-            robot: its boards and channels; None: the KHR-1.
-            settings: of servos and floor.
-            start: joint angles of the first posture [rad]; others are at home.
-
-        Raises:
-            ParameterError: a joint is none of the robot's, or a number has no meaning.
-        """
         self._robot = robot or load_robot()
         self._settings = settings or BodySettings()
         self.model: Model = load_model(self._robot.model)
         self._setup = RobotSetup.of_model(self.model, KONDO_ROBOT)
         home = self._robot.channels.home()
-        self.boards = tuple(
-            VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
-            for k, number in enumerate(self._robot.ids)
-        )
+        self.boards = virtual_boards(self._robot.ids, home)
         self.servo = BoardServo(
             self.model,
             self.boards,

@@ -91,7 +91,6 @@ class BodyState:
 
     Attributes:
         t: simulated time [s].
-        q: configuration.
         servo_angles: where the servos are, board after board [deg].
         displacement: how far it has come.
         held: whether a hand holds it still.
@@ -206,9 +205,17 @@ class SimulatedRobot:
     Use it in a ``with`` statement, or call :meth:`close`. A hand holds it in its first
     posture until every channel is driven; time counts from when it was made.
 
+    Args:
+        emulator: of the boards, which must be limp yet.
+        robot: channels; None: the KHR-1.
+        start: joint angles of the first posture [rad]; others are at home.
+
     Attributes:
-        emulator: of its boards; they read back where the body's joints are.
         lags: how late the simulation was, at every look at it [s].
+
+    Raises:
+        ParameterError: the boards are driven already, or too few for the channels.
+        SimulatedBodyError: the body cannot be simulated.
     """
 
     def __init__(
@@ -219,18 +226,6 @@ class SimulatedRobot:
         settings: BodySettings | None = None,
         start: Mapping[str, float] | None = None,
     ) -> None:
-        """Start the body's process; takes seconds, minutes where it must compile.
-
-        Args:
-            emulator: of the boards, which must be limp yet.
-            robot: channels; None: the KHR-1.
-            settings: of servos and floor.
-            start: joint angles of the first posture [rad]; others are at home.
-
-        Raises:
-            ParameterError: the boards are driven already, or too few for the channels.
-            SimulatedBodyError: the body cannot be simulated.
-        """
         self.emulator = emulator
         self._check_limp()
         self.lags: deque[float] = deque(maxlen=_LAGS)

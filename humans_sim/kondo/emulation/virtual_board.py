@@ -38,14 +38,12 @@ class Memory:
     """The memory of a board.
 
     Attributes:
-        home: channel values.
         poses: of the motions that were written: (motion, pose) to (speed, channels).
         lengths: poses of each motion.
         scenarios: (scenario, index) to motion.
         scenario_lengths: motions of each scenario.
         keys: remote address to (first, second, motion).
         trims: bytes, 20 for none.
-        switches: bits.
     """
 
     home: tuple[int, ...]
@@ -95,24 +93,19 @@ class Lead(NamedTuple):
 class VirtualBoard:
     """One board of a robot.
 
+    Args:
+        home: values of the twelve channels; unused ones are E1.
+
     Attributes:
-        board: its id.
-        memory: what it keeps.
         driven: which channels are given an angle; the others are free or unused.
         servo_angles: where the twelve servos are at a time, of a body that they turn
             [deg]; None: wherever they are led.
+
+    Raises:
+        ParameterError: a number is out of its range.
     """
 
     def __init__(self, board: int, home: Sequence[int]) -> None:
-        """A board that was just switched on, at home and limp.
-
-        Args:
-            board: id.
-            home: values of the twelve channels; unused ones are E1.
-
-        Raises:
-            ParameterError: a number is out of its range.
-        """
         if board not in range(BOARDS):
             raise ParameterError(f"board must be 0 to {BOARDS - 1}, not {board}")
         if len(home) != CHANNELS:
@@ -284,3 +277,11 @@ class VirtualBoard:
             for pose in range(memory.lengths.get(motion, 0)):
                 if (motion, pose) in memory.poses:
                     self._go(t, *memory.poses[motion, pose])
+
+
+def virtual_boards(ids: Sequence[int], home: Sequence[int]) -> tuple[VirtualBoard, ...]:
+    """Boards of a robot at home, of their ids and of the values of all channels."""
+    return tuple(
+        VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
+        for k, number in enumerate(ids)
+    )

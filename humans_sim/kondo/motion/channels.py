@@ -73,13 +73,9 @@ class ChannelMap:
 
     Args:
         channels: each channel that has a servo.
-
-    Attributes:
-        channels: by number.
     """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
-        """Keep the channels in the order of their numbers."""
         ordered = sorted(channels, key=lambda channel: channel.number)
         self.channels: Mapping[int, Channel] = {c.number: c for c in ordered}
 
@@ -123,17 +119,14 @@ class ChannelMap:
 
     def mirrored(self, motion: KondoMotion, name: str) -> KondoMotion:
         """The motion with left and right exchanged: 180 - x on the other side."""
-        return KondoMotion(
-            name,
-            tuple(Pose(p.speed, self._mirror(p.channels)) for p in motion.poses),
-        )
-
-    def _mirror(self, values: Sequence[int]) -> tuple[int, ...]:
-        other = [UNUSED] * CHANNELS
-        for number, channel in self.channels.items():
-            value = values[number - 1]
-            other[channel.mirror - 1] = UNUSED if value == UNUSED else LARGEST - value
-        return tuple(other)
+        poses = []
+        for pose in motion.poses:
+            other = [UNUSED] * CHANNELS
+            for number, channel in self.channels.items():
+                if (value := pose.channels[number - 1]) != UNUSED:
+                    other[channel.mirror - 1] = LARGEST - value
+            poses.append(Pose(pose.speed, tuple(other)))
+        return KondoMotion(name, tuple(poses))
 
 
 def load_channels(name: Path | str = "khr1") -> ChannelMap:

@@ -87,10 +87,7 @@ class KondoMotion:
 
 
 def read_motion(path: Path | str) -> KondoMotion:
-    """Read a motion file; its name is the file's.
-
-    Args:
-        path: of the file (``.csv``).
+    """Read a motion file (``.csv``); its name is the file's.
 
     Raises:
         MotionFileError: the file is missing or not a motion; with the line.

@@ -48,7 +48,6 @@ class MotionPlayer:
 
     Args:
         model: the robot; joints without a channel stay at zero.
-        motion: what to play.
         channels: the robot's channels; those of ``config/kondo/khr1.yaml`` unless
             given.
         repeat: how many times, each play after the other.
@@ -74,7 +73,6 @@ class MotionPlayer:
         start: float = 0.0,
         begin: Sequence[int] | None = None,
     ) -> None:
-        """Lay out all poses in time."""
         if repeat < 1:
             raise ParameterError(f"repeat must be 1 or more, not {repeat}")
         if not math.isfinite(start):
@@ -95,7 +93,8 @@ class MotionPlayer:
         for _ in range(repeat):
             for position, pose in enumerate(motion.poses):
                 target = _over(values, pose.channels)
-                change = _largest_change(values, target)
+                pairs = zip(values, target, strict=True)
+                change = max(abs(a - b) for a, b in pairs if UNUSED not in (a, b))
                 times.append(times[-1] + change * SPEED_STEPS[pose.speed])
                 angles.append(self._joints(target, f"pose {position}"))
                 values = target
@@ -140,12 +139,6 @@ def _over(values: Sequence[int], pose: Sequence[int]) -> tuple[int, ...]:
     )
 
 
-def _largest_change(old: Sequence[int], new: Sequence[int]) -> int:
-    """Between two poses, of the channels that both have [deg]."""
-    pairs = zip(old, new, strict=True)
-    return max(abs(a - b) for a, b in pairs if a != UNUSED and b != UNUSED)
-
-
 class Lag:
     """A first-order lag, sampled.
 
@@ -155,7 +148,6 @@ class Lag:
     """
 
     def __init__(self, constant: float, period: float) -> None:
-        """Begin with the first position that comes."""
         if not (math.isfinite(constant) and constant >= 0 and period > 0):
             raise ParameterError(
                 f"a lag of {constant} s in periods of {period} s cannot be"

@@ -49,9 +49,6 @@ class PosePlayer(Controller):
 
     It is called at the start and at each pose, and commands the motion to the next one.
 
-    Args:
-        player: of the motion.
-
     Attributes:
         period: between samples of a run, unless another is given [s].
     """
@@ -74,14 +71,12 @@ class PoseServo(Servo):
     gives them.
 
     Args:
-        model: the model.
         parameters: of :class:`~humans_sim.actuation.Servo`, but for delay and speeds,
             which come from the motion; those of the robot's file in ``config/robots``
             unless given. The damping acts on the joint's speed.
     """
 
     def __init__(self, model: Model, **parameters: Any) -> None:
-        """Put a servo into every joint."""
         for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")

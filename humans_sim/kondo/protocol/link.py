@@ -68,7 +68,19 @@ class LinkStatistics:
 
 
 class SerialLink:
-    """An open port; for one exchange at a time, from any thread."""
+    """An open port; for one exchange at a time, from any thread.
+
+    Whatever is said or heard raises a PortError where the port is gone.
+
+    Args:
+        timeout: longest wait for an answer [s]; quick commands wait a third of it.
+        retries: how often a command is repeated that was not answered.
+        adapt: wait less once it is known how long answers take.
+
+    Raises:
+        ParameterError: a number is out of its range.
+        PortError: there is no such port, it is busy, or one may not use it.
+    """
 
     def __init__(
         self,
@@ -78,18 +90,6 @@ class SerialLink:
         retries: int = RETRIES,
         adapt: bool = True,
     ) -> None:
-        """Open a port: 115200 baud, 8N1, no flow control, DTR low.
-
-        Args:
-            port: its name.
-            timeout: longest wait for an answer [s]; quick commands wait a third of it.
-            retries: how often a command is repeated that was not answered.
-            adapt: wait less once it is known how long answers take.
-
-        Raises:
-            ParameterError: a number is out of its range.
-            PortError: there is no such port, it is busy, or one may not use it.
-        """
         if not 1e-3 <= timeout <= 10.0:
             raise ParameterError(f"timeout must be 0.001 to 10 s, not {timeout}")
         if not 0 <= retries <= 100:
@@ -146,7 +146,6 @@ class SerialLink:
 
         Raises:
             NoAnswerError: no sound answer came.
-            PortError: the port is gone.
         """
         times = 1 + (self._retries if retries is None else retries)
         attempt, reason = 0, ""
@@ -198,9 +197,6 @@ class SerialLink:
         Args:
             order: what is to be said next.
             enough: number of an earlier request whose acknowledgement is as good.
-
-        Raises:
-            PortError: the port is gone.
         """
         with self._lock:
             self._drain()
@@ -218,9 +214,6 @@ class SerialLink:
         Args:
             order: what is said.
             enough: number of an earlier request whose acknowledgement is as good.
-
-        Raises:
-            PortError: the port is gone.
         """
         with self._lock:
             self._drain()
@@ -250,9 +243,6 @@ class SerialLink:
 
         Returns:
             commands that were not acknowledged.
-
-        Raises:
-            PortError: the port is gone.
         """
         longest = max(LONGEST_WAIT, self._timeout)
         size = max(c.size() + c.REPLY.size() for c in commands)
@@ -308,12 +298,7 @@ class SerialLink:
             self._listen(limit, lambda: self._answered(command, first))
 
     def _write(self, command: rcb1.Command) -> None:
-        """Every command goes out here.
-
-        Raises:
-            ProtocolError: the line takes no bytes.
-            PortError: the port is gone.
-        """
+        """Every command goes out here."""
         self.statistics.sent += 1
         self._owed.sent(command, time.monotonic())
         self._port.write(command.encode())
@@ -355,9 +340,6 @@ class SerialLink:
             end: of all waiting, by time.monotonic() [s].
             perhaps: an answer will do that may be an earlier request's, and may be this
                 one's. On a line that loses no other one comes.
-
-        Raises:
-            ProtocolError: no answer came.
         """
         begun = time.monotonic()
         limit = self._waits.limit(command, begun, grows=not perhaps)

@@ -117,11 +117,7 @@ class Frame:
     """Fields in the order of their bytes; checked when it is made."""
 
     def __post_init__(self) -> None:
-        """Refuse values that no byte can carry.
-
-        Raises:
-            ProtocolError: a value is out of its range.
-        """
+        """Refuse values that no byte can carry."""
         self.body()
 
     def body(self) -> bytes:
@@ -261,12 +257,23 @@ class Trims(Reply):
     trims: tuple[int, ...]
 
 
+COMMANDS: dict[int, type[Command]] = {}
+"""Commands by their first byte."""
+
+
 @dataclass(frozen=True)
 class Command(Frame):
-    """A command to a board."""
+    """A command to a board.
+
+    Each kind is made with its code in hexadecimal digits, and what it is answered by.
+    """
 
     CODE: ClassVar[bytes] = b""
     REPLY: ClassVar[type[Reply]] = Acknowledged
+
+    def __init_subclass__(cls, code: str, reply: type[Reply] = Acknowledged) -> None:
+        cls.CODE, cls.REPLY = bytes.fromhex(code), reply
+        COMMANDS[cls.CODE[0]] = cls
 
     def encode(self) -> bytes:
         """The bytes on the line."""
@@ -291,67 +298,50 @@ class Command(Frame):
 
 
 @dataclass(frozen=True)
-class SetId(Command):
+class SetId(Command, code="FF 5A"):
     """Give the only board on the line an id."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("FF 5A")
-
     board: int
 
 
 @dataclass(frozen=True)
-class GetId(Command):
+class GetId(Command, code="FE", reply=BoardId):
     """Ask for the id; with two boards on the line either answers."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("FE")
-    REPLY: ClassVar[type[Reply]] = BoardId
-
 
 @dataclass(frozen=True)
-class SetPositions(Command):
+class SetPositions(Command, code="FD"):
     """Move: speed 0 (fast) to 7 (slow), twelve channels."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("FD")
-
     board: int
     speed: int
     channels: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class GetPositions(Command):
+class GetPositions(Command, code="FC", reply=Channels):
     """Ask where the channels are."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("FC")
-    REPLY: ClassVar[type[Reply]] = Channels
-
     board: int
 
 
 @dataclass(frozen=True)
-class StoreHome(Command):
+class StoreHome(Command, code="FB"):
     """Keep the present pose as home."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("FB")
-
     board: int
 
 
 @dataclass(frozen=True)
-class GetHome(Command):
+class GetHome(Command, code="FA", reply=Channels):
     """Ask for home."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("FA")
-    REPLY: ClassVar[type[Reply]] = Channels
-
     board: int
 
 
 @dataclass(frozen=True)
-class WritePose(Command):
+class WritePose(Command, code="F9"):
     """Store a pose of a motion."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F9")
 
     board: int
     motion: int
@@ -361,11 +351,8 @@ class WritePose(Command):
 
 
 @dataclass(frozen=True)
-class ReadPose(Command):
+class ReadPose(Command, code="F8", reply=StoredPose):
     """Ask for a pose of a motion."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F8")
-    REPLY: ClassVar[type[Reply]] = StoredPose
 
     board: int
     motion: int
@@ -373,10 +360,8 @@ class ReadPose(Command):
 
 
 @dataclass(frozen=True)
-class SetMotionLength(Command):
+class SetMotionLength(Command, code="F7"):
     """Say how many poses a motion has."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F7")
 
     board: int
     motion: int
@@ -384,22 +369,17 @@ class SetMotionLength(Command):
 
 
 @dataclass(frozen=True)
-class GetMotionLength(Command):
+class GetMotionLength(Command, code="F6", reply=MotionLength):
     """Ask how many poses a motion has."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("F6")
-    REPLY: ClassVar[type[Reply]] = MotionLength
-
     board: int
     motion: int
 
 
 @dataclass(frozen=True)
-class SetScenario(Command):
+class SetScenario(Command, code="F5"):
     """Put a motion into a scenario."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("F5")
-
     board: int
     scenario: int
     index: int
@@ -407,11 +387,8 @@ class SetScenario(Command):
 
 
 @dataclass(frozen=True)
-class GetScenario(Command):
+class GetScenario(Command, code="F4", reply=ScenarioMotion):
     """Ask for a motion of a scenario."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F4")
-    REPLY: ClassVar[type[Reply]] = ScenarioMotion
 
     board: int
     scenario: int
@@ -419,10 +396,8 @@ class GetScenario(Command):
 
 
 @dataclass(frozen=True)
-class SetScenarioLength(Command):
+class SetScenarioLength(Command, code="F3"):
     """Say how many motions a scenario has."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F3")
 
     board: int
     scenario: int
@@ -430,61 +405,47 @@ class SetScenarioLength(Command):
 
 
 @dataclass(frozen=True)
-class GetScenarioLength(Command):
+class GetScenarioLength(Command, code="F2", reply=ScenarioLength):
     """Ask how many motions a scenario has."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F2")
-    REPLY: ClassVar[type[Reply]] = ScenarioLength
 
     board: int
     scenario: int
 
 
 @dataclass(frozen=True)
-class SetSwitches(Command):
+class SetSwitches(Command, code="F1"):
     """Bit 0: sleep; bit 1: motion."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F1")
 
     board: int
     switches: int
 
 
 @dataclass(frozen=True)
-class GetSwitches(Command):
+class GetSwitches(Command, code="F0", reply=Switches):
     """Ask for the switches."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("F0")
-    REPLY: ClassVar[type[Reply]] = Switches
 
     board: int
 
 
 @dataclass(frozen=True)
-class PlayMotion(Command):
+class PlayMotion(Command, code="EF"):
     """Play a stored motion."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("EF")
 
     board: int
     motion: int
 
 
 @dataclass(frozen=True)
-class PlayScenario(Command):
+class PlayScenario(Command, code="EE"):
     """Play a stored scenario."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("EE")
 
     board: int
     scenario: int
 
 
 @dataclass(frozen=True)
-class SetRemoteKeys(Command):
+class SetRemoteKeys(Command, code="ED"):
     """Let keys of the remote control play a motion."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("ED")
 
     board: int
     key: int
@@ -494,64 +455,26 @@ class SetRemoteKeys(Command):
 
 
 @dataclass(frozen=True)
-class GetRemoteKeys(Command):
+class GetRemoteKeys(Command, code="EC", reply=RemoteKeys):
     """Ask what keys of the remote control play."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("EC")
-    REPLY: ClassVar[type[Reply]] = RemoteKeys
 
     board: int
     key: int
 
 
 @dataclass(frozen=True)
-class SetTrims(Command):
+class SetTrims(Command, code="E9"):
     """Set the trims, 0 to 39 for -20 to +19 degrees."""
-
-    CODE: ClassVar[bytes] = bytes.fromhex("E9")
 
     board: int
     trims: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class GetTrims(Command):
+class GetTrims(Command, code="E8", reply=Trims):
     """Ask for the trims."""
 
-    CODE: ClassVar[bytes] = bytes.fromhex("E8")
-    REPLY: ClassVar[type[Reply]] = Trims
-
     board: int
-
-
-COMMANDS: dict[int, type[Command]] = {
-    kind.CODE[0]: kind
-    for kind in (
-        SetId,
-        GetId,
-        SetPositions,
-        GetPositions,
-        StoreHome,
-        GetHome,
-        WritePose,
-        ReadPose,
-        SetMotionLength,
-        GetMotionLength,
-        SetScenario,
-        GetScenario,
-        SetScenarioLength,
-        GetScenarioLength,
-        SetSwitches,
-        GetSwitches,
-        PlayMotion,
-        PlayScenario,
-        SetRemoteKeys,
-        GetRemoteKeys,
-        SetTrims,
-        GetTrims,
-    )
-}
-"""Commands by their first byte."""
 
 
 def decode_command(data: bytes) -> Command:

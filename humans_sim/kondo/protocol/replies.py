@@ -68,18 +68,12 @@ class OwedReplies:
     """
 
     def __init__(self) -> None:
-        """Nothing was sent yet."""
         self.next_number = 0
         self._requests: list[_Request] = []
         self._orders: dict[int | None, tuple[rcb1.Command, int]] = {}
 
     def sent(self, command: rcb1.Command, now: float) -> int:
-        """A request goes out; its number.
-
-        Args:
-            command: the request.
-            now: time [s].
-        """
+        """A request goes out at a time [s]; its number."""
         number, board = self.next_number, board_of(command)
         self._requests.append(_Request(number, now, command))
         if command.REPLY is rcb1.Acknowledged:
@@ -120,11 +114,7 @@ class OwedReplies:
         return sorted(kinds.values(), key=lambda c: c.REPLY.size(), reverse=True)
 
     def received(self, command: rcb1.Command) -> int:
-        """A reply came that could be the one to a command.
-
-        Returns:
-            number of the oldest request that it may answer; -1 if there is none.
-        """
+        """A reply came; number of the oldest request that it may answer, or -1."""
         board = board_of(command)
         for request in self._requests:
             if request.key == (board, command.REPLY):
@@ -137,11 +127,7 @@ class OwedReplies:
         return -1
 
     def expire(self, heard: float) -> None:
-        """All that came until a time was heard: what is old by then comes no more.
-
-        Args:
-            heard: the time [s].
-        """
+        """All was heard that came until a time [s]: older replies come no more."""
         oldest = heard - LATEST
         if self._requests and self._requests[0].time <= oldest:
             self._requests = [r for r in self._requests if r.time > oldest]
@@ -185,7 +171,6 @@ class Heard(NamedTuple):
         newest: when the newest one was sent that it may answer [s].
         time: when the reply was heard [s].
         command: one that asks for such a reply of that board.
-        reply: it.
     """
 
     number: int
@@ -199,26 +184,17 @@ class Heard(NamedTuple):
 class ReplyStream:
     """Finds the replies to requests that are open.
 
-    Args:
-        owed: the requests.
-
     Attributes:
         hold: bytes of one reply are no further apart on this line [s].
     """
 
     def __init__(self, owed: OwedReplies) -> None:
-        """Nothing was heard yet."""
         self._owed, self.hold = owed, HOLD
         self._bytes = b""
         self._since = self._now = 0.0
 
     def feed(self, data: bytes, now: float) -> Iterator[Heard]:
-        """Replies that these bytes complete.
-
-        Args:
-            data: what came; empty: nothing.
-            now: time [s].
-        """
+        """Replies that these bytes, or none, complete at a time [s]."""
         self._now = now
         if not self._bytes:
             self._since = now
@@ -232,7 +208,7 @@ class ReplyStream:
             if heard is not None:
                 self._since = now
                 yield heard
-            elif self._may_begin(expected, now):
+            elif now < self._since + self.hold and self._may_begin(expected):
                 return
             elif self._owed.owes_long():  # a damaged one: no part of it is another
                 self._bytes = b""
@@ -288,16 +264,13 @@ class ReplyStream:
                 return False
         return True
 
-    def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
+    def _may_begin(self, expected: list[rcb1.Command]) -> bool:
         """Whether more bytes could make a reply of these, or of a damaged one."""
-        if self._owed.owes_long() and now < self._since + self.hold:
-            return True
-        for command in expected:
-            size = command.REPLY.size()
-            if len(self._bytes) < size and self._of(command):
-                # What is left of a damaged reply would make one with the next one.
-                return now < self._since + self.hold
-        return False
+        # Later, what is left of a damaged reply would make one with the next one.
+        return self._owed.owes_long() or any(
+            len(self._bytes) < command.REPLY.size() and self._of(command)
+            for command in expected
+        )
 
     def _of(self, command: rcb1.Command) -> bool:
         return board_of(command) in (None, self._bytes[0])
@@ -314,7 +287,6 @@ class RoundTripTime:
     """Learns from answers; not safe for several threads at once."""
 
     def __init__(self) -> None:
-        """Nothing was answered yet."""
         self._mean: float | None = None
         self._deviation = 0.0
         self._missed = 0
@@ -328,12 +300,7 @@ class RoundTripTime:
         self._missed = 0
 
     def learn(self, size: int, taken: float) -> None:
-        """An answer came.
-
-        Args:
-            size: bytes that were sent and received.
-            taken: from the first byte sent to the last received [s].
-        """
+        """An answer came: bytes of both ways, from the first to the last byte [s]."""
         self._missed = 0
         beyond = max(taken - size * BYTE, 0.0)
         if self._mean is None:
@@ -385,11 +352,9 @@ class ReplyTimeout:
     Args:
         timeout: longest wait for an answer of a line that is as usual [s].
         adapt: wait less once it is known how long answers take.
-        owed: requests that are open.
     """
 
     def __init__(self, timeout: float, adapt: bool, owed: OwedReplies) -> None:
-        """Nothing was asked yet."""
         self._timeout, self._adapt, self._owed = timeout, adapt, owed
         self._round_trip = RoundTripTime()
         self._unanswered = 0
@@ -429,12 +394,7 @@ class ReplyTimeout:
         return limit
 
     def usual(self, size: int, longest: float) -> float:
-        """How long answers take as a rule [s].
-
-        Args:
-            size: bytes to be sent and received.
-            longest: where that is not known, or they are not so slow [s].
-        """
+        """How long answers of so many bytes take as a rule, or the longest [s]."""
         if not self._adapt:
             return longest
         most = max(longest, LONGEST_WAIT)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serial port as the boards need it; every failure is a :class:`PortError`.
 
-Also the serial ports of this machine and whether one may use them.
-
 Nothing is opened: that alone would reset some devices.
 """
 
@@ -44,21 +42,14 @@ class PortError(LinkError, OSError):
 class SerialPort:
     """An open port: 115200 baud, 8N1, no flow control, DTR low.
 
-    Attributes:
-        name: of the port.
-        device: pyserial's.
+    Args:
+        timeout: longest time that writing may take [s].
+
+    Raises:
+        PortError: there is no such port, it is busy, or one may not use it.
     """
 
     def __init__(self, name: str, timeout: float) -> None:
-        """Open it.
-
-        Args:
-            name: of the port.
-            timeout: longest time that writing may take [s].
-
-        Raises:
-            PortError: there is no such port, it is busy, or one may not use it.
-        """
         self.name, self.device = name, serial.Serial()
         self.device.port, self.device.baudrate = name, BAUD
         self.device.timeout = self.device.write_timeout = timeout
@@ -83,7 +74,6 @@ class SerialPort:
 
         Raises:
             ProtocolError: the line took none of them in time.
-            PortError: the port is gone.
         """
         try:
             self.device.write(data)
@@ -93,14 +83,7 @@ class SerialPort:
             raise PortError(_plainly(self.name, error)) from error
 
     def read(self, end: float) -> bytes:
-        """Bytes that are there, or come first before a time; empty: nothing came.
-
-        Args:
-            end: by time.monotonic() [s].
-
-        Raises:
-            PortError: the port is gone.
-        """
+        """Bytes that are there, or come first before a monotonic time [s]."""
         try:
             left = max(end - time.monotonic(), 0.0)
             if self._file is not None:
@@ -117,11 +100,7 @@ class SerialPort:
             raise PortError(_plainly(self.name, error)) from error
 
     def drain(self) -> bytes:
-        """Bytes that have come, up to a few kilobytes.
-
-        Raises:
-            PortError: the port is gone.
-        """
+        """Bytes that have come, up to a few kilobytes."""
         try:
             if self._file is not None:
                 return os.read(self._file, _CHUNK)

@@ -43,9 +43,6 @@ class AdjustPanel:
     """Sets lengths, places of tags and which marker is which tag.
 
     Args:
-        gui: of the page.
-        adjustment: what is set.
-        ask: has a call done.
         changed: called after each change.
         look: called with the name of a tag or a marker that is chosen.
     """
@@ -58,7 +55,6 @@ class AdjustPanel:
         changed: Callable[[], None],
         look: Callable[[str], None],
     ) -> None:
-        """Add the controls, in tabs, to a page."""
         self._gui, self._adjustment = gui, adjustment
         self._ask, self._changed, self._look = ask, changed, look
         tabs = gui.add_tab_group()
@@ -90,16 +86,22 @@ class AdjustPanel:
             slider.on_update(self._on_length(name))
             self._lengths[name] = slider
 
-        @self._stature.on_update
-        def _(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask("stature", self._take_stature)
+        def take() -> None:
+            self._adjustment.set_stature(float(self._stature.value) / 1e3)
+            self._show_lengths()
+            self._show_place()
+            self._changed()
 
-    def _take_stature(self) -> None:
-        self._adjustment.set_stature(float(self._stature.value) / 1e3)
-        self._show_lengths()
-        self._show_place()
-        self._changed()
+        self._stature.on_update(self._asking("stature", take))
+
+    def _asking(self, kind: str, take: Callable[[], None]) -> Callable[[Any], None]:
+        """Has a call done where a browser moves a control, not the page itself."""
+
+        def update(event: Any) -> None:
+            if event.client_id is not None:
+                self._ask(kind, take)
+
+        return update
 
     def _on_length(self, name: str) -> Callable[[Any], None]:
         def take() -> None:
@@ -111,11 +113,7 @@ class AdjustPanel:
             self._show_place()
             self._changed()
 
-        def update(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask(f"length {name}", take)
-
-        return update
+        return self._asking(f"length {name}", take)
 
     def _add_tags(self) -> None:
         gui, names = self._gui, self._adjustment.marker_set.names
@@ -135,12 +133,8 @@ class AdjustPanel:
             self._adjustment.place_tag(name, at, both)
             self._changed()
 
-        def update(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask("tag", take)
-
         for slider in self._place:
-            slider.on_update(update)
+            slider.on_update(self._asking("tag", take))
 
         @self._tag.on_update
         def _(_: object) -> None:
@@ -160,11 +154,7 @@ class AdjustPanel:
             adjustment.assign(str(self._label.value), chosen)
             self._changed()
 
-        def update(event: Any) -> None:
-            if event.client_id is not None:
-                self._ask("label", take)
-
-        self._stands.on_update(update)
+        self._stands.on_update(self._asking("label", take))
 
         @self._label.on_update
         def _(_: object) -> None:
@@ -244,7 +234,6 @@ class LatestCalls:
     """
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
-        """Begin the thread."""
         self._failed = failed
         self._waiting: dict[str, Callable[[], None]] = {}
         self._change = threading.Condition()
@@ -301,6 +290,10 @@ _TOO_FEW = "fewer than three recorded markers stand for tags: assign them under 
 class AdjustPage:
     """Serves the page of an adjustment.
 
+    Args:
+        adjustment: of a person to a recording.
+        host, port: of the page, as of :class:`Scene`.
+
     Attributes:
         scene: the scene, for additions.
         calls: does what the controls ask for, in a thread of its own.
@@ -313,14 +306,6 @@ class AdjustPage:
         host: str = "127.0.0.1",
         port: int = DEFAULT_PORT,
     ) -> None:
-        """Serve the page.
-
-        Args:
-            adjustment: of a person to a recording.
-            folder: where it is saved.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-        """
         self._adjustment, self._folder = adjustment, folder
         self.scene = Scene(adjustment.model, host, port, axes=False)
         self._drawn = adjustment.model
@@ -467,13 +452,14 @@ class AdjustPage:
     def _show_status(self, rms: float) -> None:
         adjustment, row = self._adjustment, self._adjustment.frame
         recording, result = adjustment.recording, adjustment.result
+        of_frame = f"{1e3 * rms:.1f} mm" if np.isfinite(rms) else "–"
         of_all = "–" if result is None else f"{1e3 * result.rms:.1f} mm"
         rows = [
             [
                 ("frame", f"{row + 1} of {len(recording)}"),
                 ("time", f"{recording.times[row]:.3f} s"),
             ],
-            [("rms", _millimetres(rms)), ("all", of_all)],
+            [("rms", of_frame), ("all", of_all)],
         ]
         colour = "#c92a2a" if self._wrong else "inherit"
         self._status.content = render(
@@ -532,7 +518,3 @@ def _rows(points: Sequence[np.ndarray]) -> np.ndarray:
 
 def _pairs(rows: Sequence[MarkerResidual]) -> np.ndarray:
     return np.array([[row.measured, row.modelled] for row in rows]).reshape(-1, 2, 3)
-
-
-def _millimetres(distance: float) -> str:
-    return f"{1e3 * distance:.1f} mm" if np.isfinite(distance) else "–"

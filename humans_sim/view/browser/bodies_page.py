@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of scenes with free bodies in the browser: live, or as a page that plays.
-
-Also boxes, balls and meshes of a scene, coloured so that one sees them turn.
-"""
+"""Runs of scenes with free bodies in the browser: live, or as a page that plays."""
 
 from __future__ import annotations
 
@@ -19,9 +16,7 @@ from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import MALFORMED_CONTENT, ConfigurationError, RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run, body_poses
-from humans_sim.view.browser.page import recorded_page, silence
-from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.scene import STAGE, Scene, free_port
+from humans_sim.view.browser.scene import FLOOR_COLOURS, STAGE, PageView, Scene
 from humans_sim.view.browser.scene_layers import lay_terrain
 
 
@@ -66,7 +61,6 @@ class BodyLayer:
     """
 
     def __init__(self, scene: Scene) -> None:
-        """Nothing is drawn yet."""
         self._server = scene.server
         self._drawn: dict[str, tuple[tuple[object, ...], viser.SceneNodeHandle]] = {}
 
@@ -140,12 +134,7 @@ def body_meshes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
 def body_balls(
     meshes: Sequence[trimesh.Trimesh], poses: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Balls that hold bodies at all samples: centres (samples, n, 3), radii (n, 1) [m].
-
-    Args:
-        meshes: of the bodies.
-        poses: of the bodies (samples, n, 7).
-    """
+    """Balls that hold bodies of poses (samples, n, 7): centres, radii (n, 1) [m]."""
     middles = np.array([mesh.bounds.mean(axis=0) for mesh in meshes])
     radii = np.array([[np.linalg.norm(mesh.extents) / 2] for mesh in meshes])
     turned = Rotation.from_quat(poses[..., 3:].reshape(-1, 4)).apply(
@@ -196,49 +185,27 @@ def _mesh(body: Mapping[str, Any]) -> tuple[trimesh.Trimesh, np.ndarray]:
 _SIGHT = np.array([0.35, -1.0, 0.45])
 _FAR = 0.95
 _GRID = 0.1
-_HOST = "127.0.0.1"
 
 
-class BodiesView:
-    """A run with free bodies in the browser viewer, a sample at a time.
+class BodiesView(PageView):
+    """A run with its record of free bodies on a page, as of :class:`PageView`.
 
-    Attributes:
-        url: of the page, with its token.
+    Raises:
+        RunFileError: what is recorded of the bodies is damaged.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        port: int = 8080,
-        host: str = _HOST,
-        page: PageServer | None = None,
-    ) -> None:
-        """Build the scene and show its beginning.
-
-        Args:
-            run: with its record of bodies.
-            port: the next free one is taken.
-            host: address to listen on.
-            page: to show it on; a new one unless given.
-
-        Raises:
-            RunFileError: what is recorded of the bodies is damaged.
-        """
+    def __init__(self, run: Run, **place: Any) -> None:
         shapes = body_meshes(run.info)
         self._run, self._poses = run, body_poses(run)
+        super().__init__(str(run.info.get("system", "scene")), **place)
         robot = recorded_model(run.info) if "model" in run.info else None
         self._first = robot.nq if robot else 0
-        ground = recorded_ground(run.info)
         self._robot: Scene | None = None
         if robot is not None:
-            self._robot = Scene(robot, host, port, ground=ground, axes=False, page=page)
-            self._page: Scene | PageServer = self._robot
-            self.server = self._robot.server
+            ground = recorded_ground(run.info)
+            self._robot = Scene(robot, ground=ground, axes=False, page=self._page)
         else:
-            self._page = page or PageServer(host, free_port(host, port))
-            self.server = self._page.viser
             _floor(self.server, run, shapes)
-        self.url = self._page.url
         scene = self.server.scene
         self._bodies = [
             scene.add_mesh_trimesh(f"{STAGE}/bodies/{k}", shape)
@@ -264,21 +231,6 @@ class BodiesView:
                 handle.wxyz = row[[6, 3, 4, 5]]
             self._time.text = f"{self._run.t[k]:.2f} s"
 
-    def stop(self) -> None:
-        """Close the page."""
-        self._page.stop()
-
-
-def bodies_page(run: Run) -> str:
-    """The text of a page that plays a run with free bodies, again and again.
-
-    Raises:
-        RunFileError: what is recorded of the bodies is damaged.
-    """
-    with silence():
-        view = BodiesView(run, port=0)
-    return recorded_page(view, run.t, str(run.info.get("system", "scene")))
-
 
 def _floor(
     server: viser.ViserServer, run: Run, shapes: Sequence[trimesh.Trimesh]
@@ -296,11 +248,7 @@ def _floor(
         height=60.0,
         cell_size=cell,
         section_size=5 * cell,
-        cell_color=(215, 217, 220),
-        section_color=(170, 174, 180),
-        plane_color=(238, 240, 242),
-        plane_opacity=1.0,
-        shadow_opacity=0.35,
+        **FLOOR_COLOURS,
     )
 
 

@@ -69,19 +69,16 @@ Answer = Callable[[ServerConnection, Request], Response | None]
 class Gate:
     """Refuses what does not come from the page's own user.
 
+    Args:
+        host: address that it listens on.
+        clients: browsers that may watch at the same time.
+
     Attributes:
         token: secret of the address.
-        clients: browsers that may watch at the same time.
         open: whether anything is let in.
     """
 
     def __init__(self, host: str, clients: int = CLIENTS) -> None:
-        """Guard a server, closed at first.
-
-        Args:
-            host: address that it listens on.
-            clients: browsers that may watch at the same time.
-        """
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.clients = clients
         self.open = False
@@ -98,7 +95,15 @@ class Gate:
 
         def guarded(connection: ServerConnection, request: Request) -> Response | None:
             port = int(connection.local_address[1])
-            refused = self.refusal(request, port) or self._crowded(connection, request)
+            refused = self.refusal(request, port)
+            watching = len(connection.server.connections)
+            if (
+                not refused
+                and "Upgrade" in request.headers
+                and watching >= self.clients
+            ):
+                full = HTTPStatus.SERVICE_UNAVAILABLE
+                refused = full, "Too many watch this page.\n"
             if refused is not None:
                 return with_headers(connection.respond(*refused))
             response = answer(connection, request)
@@ -114,12 +119,7 @@ class Gate:
         return guarded
 
     def refusal(self, request: Request, port: int) -> tuple[HTTPStatus, str] | None:
-        """Why a request is refused; None where it comes from the page's user.
-
-        Args:
-            request: as it came.
-            port: that it came to.
-        """
+        """Why a request is refused; None where it comes from the page's user."""
         headers = request.headers
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         if len(hosts) != 1 or not self._is_here(hosts[0], port):
@@ -135,15 +135,6 @@ class Gate:
             )
         if not self.open:
             return HTTPStatus.SERVICE_UNAVAILABLE, "Not ready yet: try again.\n"
-        return None
-
-    def _crowded(
-        self, connection: ServerConnection, request: Request
-    ) -> tuple[HTTPStatus, str] | None:
-        """Why there is no room for a connection with the token; None where there is."""
-        wants_to_watch = "Upgrade" in request.headers
-        if wants_to_watch and len(connection.server.connections) >= self.clients:
-            return HTTPStatus.SERVICE_UNAVAILABLE, "Too many watch this page.\n"
         return None
 
     def _is_token(self, given: str) -> bool:
@@ -234,16 +225,14 @@ _CAMERA = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 class Incoming:
     """Judges the messages of the browsers of a page.
 
+    Args:
+        clock: the time, for warnings that do not come too often [s].
+
     Attributes:
         refused: how many were refused so far.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Judge for a page that has no controls yet.
-
-        Args:
-            clock: the time, for warnings that do not come too often [s].
-        """
         self.refused = 0
         self._gui: viser.GuiApi | None = None
         self._clock, self._warned, self._untold = clock, -math.inf, 0
@@ -269,7 +258,14 @@ class Incoming:
         try:
             return self._check(raw)
         except ConfigurationError as error:
-            self._warn(str(error))
+            self.refused += 1
+            self._untold += 1
+            now = self._clock()
+            if now >= self._warned + _WARNING_PERIOD:
+                others = self._untold - 1
+                count = f" (and {others} before it)" if others else ""
+                _LOG.warning("a message of a browser is ignored: %s%s", error, count)
+                self._warned, self._untold = now, 0
             return False
 
     def _check(self, raw: str | bytes) -> bool:
@@ -322,16 +318,6 @@ class Incoming:
                 return False
             around = containers.get(around._impl.parent_container_id)
         return True
-
-    def _warn(self, reason: str) -> None:
-        self.refused += 1
-        self._untold += 1
-        now = self._clock()
-        if now < self._warned + _WARNING_PERIOD:
-            return
-        count = "" if self._untold == 1 else f" (and {self._untold - 1} before it)"
-        _LOG.warning("a message of a browser is ignored: %s%s", reason, count)
-        self._warned, self._untold = now, 0
 
 
 def _decoded(raw: str | bytes) -> dict[str, Any]:

@@ -26,7 +26,13 @@ RELEASED = "released: page not responding"
 
 
 class Hold:
-    """Which browser holds a movement. Any thread may ask."""
+    """Which browser holds a movement. Any thread may ask.
+
+    Args:
+        server: of the page; its connections know when they were heard last.
+        silence: how long a browser may say nothing [s].
+        clock: the time, that of the connections [s].
+    """
 
     def __init__(
         self,
@@ -34,13 +40,6 @@ class Hold:
         silence: float = SILENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nobody holds it.
-
-        Args:
-            server: of the page; its connections know when they were heard last.
-            silence: how long a browser may say nothing [s].
-            clock: the time, that of the connections [s].
-        """
         self._connections = server._websock_server._live_connections
         self._silence, self._clock = silence, clock
         self._lock = threading.Lock()

@@ -45,6 +45,16 @@ class LiveWalk:
     """A walker in a simulation that runs in a thread of its own.
 
     Everything may be called from any thread, and nothing waits for the simulation.
+
+    Args:
+        settings: how it walks; by default those that come with the package.
+        velocity: it walks with from the beginning; it stands unless given.
+        ground: the scene, the floor of its file in ``config/robots`` unless given.
+        servo: numbers of the servos, those of that file unless given.
+        time_step: of the simulation, that of the file unless given [s].
+
+    Raises:
+        ParameterError: no walk is set up for the model, or it needs other servos.
     """
 
     def __init__(
@@ -57,19 +67,6 @@ class LiveWalk:
         servo: Mapping[str, Any] | None = None,
         time_step: float | None = None,
     ) -> None:
-        """Prepare; :meth:`start` begins.
-
-        Args:
-            model: a biped.
-            settings: how it walks; by default those that come with the package.
-            velocity: it walks with from the beginning; it stands unless given.
-            ground: the scene, the floor of its file in ``config/robots`` unless given.
-            servo: numbers of the servos, those of that file unless given.
-            time_step: of the simulation, that of the file unless given [s].
-
-        Raises:
-            ParameterError: no walk is set up for the model, or it needs other servos.
-        """
         setup = RobotSetup.of_model(model)
         if servo is None and (problem := setup.servo_problem(model)):
             raise ParameterError(problem)
@@ -184,7 +181,11 @@ class LiveWalk:
     def _live(self) -> None:
         self._begin()
         while not self._ended.is_set():
-            self._obey(self._wait())
+            wait = self._wait()
+            with suppress(queue.Empty):  # what was asked for, awaited for a while
+                self._orders.get(wait > 0, wait)()
+                while True:
+                    self._orders.get_nowait()()
             if not self._ended.is_set() and self._runs and self._wait() <= 0.0:
                 self._advance()
 
@@ -197,17 +198,6 @@ class LiveWalk:
         if not self._runs:
             return _IDLE
         return max(0.0, self._due - time.monotonic())
-
-    def _obey(self, wait: float) -> None:
-        """Do what was asked for; wait for it a while."""
-        try:
-            self._orders.get(
-                timeout=wait
-            )() if wait > 0 else self._orders.get_nowait()()
-            while True:
-                self._orders.get_nowait()()
-        except queue.Empty:
-            pass
 
     def _begin(self) -> None:
         """Stand at the start, at time zero."""
@@ -310,21 +300,14 @@ def cruise(settings: WalkSettings) -> Velocity:
 class LivePage:
     """A walk and the page that shows it.
 
-    Attributes:
-        walk: the walk.
-        page: the page.
+    Args:
+        walk: not yet begun.
+        host, port: of the page, as of :class:`Scene`.
     """
 
     def __init__(
         self, walk: LiveWalk, host: str = "127.0.0.1", port: int = DEFAULT_PORT
     ) -> None:
-        """Open the page and begin the walk.
-
-        Args:
-            walk: not yet begun.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-        """
         self.walk = walk
         self.page = WalkPage(walk.model, host, port, walk.ground)
         actions = Actions(
@@ -345,13 +328,7 @@ class LivePage:
         stop: threading.Event | None = None,
         rate: float = RATE,
     ) -> None:
-        """Show the walk until ``stop`` is set, for some time or for ever.
-
-        Args:
-            seconds: how long; None: for ever.
-            stop: ends it.
-            rate: pictures a second.
-        """
+        """Show the walk until ``stop`` is set, for some seconds or for ever."""
         begun, ended = time.monotonic(), stop or threading.Event()
         while not ended.wait(1.0 / rate):
             self.page.show(self.walk.seen)

@@ -60,18 +60,15 @@ class SeenMarkers:
 
 
 class MarkerLayer:
-    """Draws markers into a scene; nothing is there before the first of them."""
+    """Draws markers into a scene; nothing is there before the first of them.
+
+    Args:
+        ball: size of a marker, over the height of the body.
+    """
 
     def __init__(self, scene: Scene, ball: float = BALL) -> None:
-        """Draw into a scene.
-
-        Args:
-            scene: of the page.
-            ball: size of a marker, over the height of the body.
-        """
         self._scene, self._ball = scene, ball
-        self._clouds: dict[str, viser.PointCloudHandle] = {}
-        self._lines: dict[str, viser.LineSegmentsHandle] = {}
+        self._drawn: dict[str, viser.PointCloudHandle | viser.LineSegmentsHandle] = {}
         self._table: viser.GuiHtmlHandle | None = None
         self._table_time = 0.0
 
@@ -79,16 +76,11 @@ class MarkerLayer:
         """Show markers; the body becomes transparent, since many lie within."""
         if self._table is None:
             self._begin()
-        for name, cloud in self._clouds.items():
+        for name, handle in self._drawn.items():
             points = getattr(seen, name)
-            cloud.visible = len(points) > 0
+            handle.visible = len(points) > 0
             if len(points):
-                cloud.points = points.astype(np.float32)
-        for name, lines in self._lines.items():
-            pairs = getattr(seen, name)
-            lines.visible = len(pairs) > 0
-            if len(pairs):
-                lines.points = pairs.astype(np.float32)
+                handle.points = points.astype(np.float32)
         now = time.monotonic()
         if self._table is not None and now - self._table_time > _CALM:
             self._table_time = now
@@ -98,10 +90,9 @@ class MarkerLayer:
         """Take all markers away; the body is solid again."""
         if self._table is None:
             return
-        for handle in (*self._clouds.values(), *self._lines.values()):
+        for handle in self._drawn.values():
             handle.remove()
-        self._clouds.clear()
-        self._lines.clear()
+        self._drawn.clear()
         self._table.remove()
         self._table = None
         self._scene.see_through(False)
@@ -110,7 +101,7 @@ class MarkerLayer:
         api, size = self._scene.server.scene, self._scene.size
         nothing = np.zeros((1, 3), np.float32)
         for name, (_, colour) in _NAMES.items():
-            self._clouds[name] = api.add_point_cloud(
+            self._drawn[name] = api.add_point_cloud(
                 f"{STAGE}/markers/{name}",
                 nothing,
                 colour,
@@ -123,7 +114,7 @@ class MarkerLayer:
             ("residuals", RESIDUAL_COLOUR),
             ("mistakes", REJECTED_COLOUR),
         ):
-            self._lines[name] = api.add_line_segments(
+            self._drawn[name] = api.add_line_segments(
                 f"{STAGE}/markers/{name}",
                 np.zeros((1, 2, 3), np.float32),
                 colour,

@@ -59,9 +59,6 @@ def with_scripts(answer: Answer) -> Answer:
     adds that to the address before viser reads it, and loads the page again when the
     system changes its mind. Another one gives names to controls that have none, and
     a third says at short intervals that the page is seen and runs.
-
-    Args:
-        answer: what answers requests.
     """
 
     def scripted(connection: ServerConnection, request: Request) -> Response | None:
@@ -105,7 +102,11 @@ _END = b"\r\n\r\n"
 
 
 class Entrance:
-    """Where sockets wait until they have shown the token. One loop uses it."""
+    """Where sockets wait until they have shown the token. One loop uses it.
+
+    Args:
+        request_time: how long a socket may wait [s].
+    """
 
     def __init__(
         self,
@@ -113,13 +114,6 @@ class Entrance:
         newcomers: int = NEWCOMERS,
         request_time: float = REQUEST_TIME,
     ) -> None:
-        """Nobody waits.
-
-        Args:
-            gate: judges requests.
-            newcomers: most sockets that wait.
-            request_time: how long a socket may wait [s].
-        """
         self.gate, self.request_time = gate, request_time
         self._newcomers, self._closed = newcomers, False
         self._waiting: dict[Newcomer, None] = {}
@@ -158,7 +152,12 @@ class Entrance:
 
 
 class Newcomer(asyncio.Protocol):
-    """A socket that has not shown the token."""
+    """A socket that has not shown the token.
+
+    Args:
+        protocol: of the connection; websockets asks for it here.
+        connection: makes the connection that it becomes.
+    """
 
     def __init__(
         self,
@@ -166,13 +165,6 @@ class Newcomer(asyncio.Protocol):
         protocol: ServerProtocol,
         connection: Callable[[], ServerConnection],
     ) -> None:
-        """Wait for a request.
-
-        Args:
-            entrance: where it waits.
-            protocol: of the connection; websockets asks for it here.
-            connection: makes the connection that it becomes.
-        """
         self.protocol = protocol
         self._entrance, self._connection = entrance, connection
         self._head = bytearray()
@@ -198,7 +190,11 @@ class Newcomer(asyncio.Protocol):
         port = int(self._transport.get_extra_info("sockname")[1])
         refused = request and self._entrance.gate.refusal(request, port)
         if request is not None and refused is None:
-            self._become_connection()
+            self._forget()
+            connection = self._connection()
+            self._transport.set_protocol(connection)
+            connection.connection_made(self._transport)
+            connection.data_received(bytes(self._head))
             return
         # What is no request waits for its end: closed at once, it would come again.
         self._transport.pause_reading()
@@ -212,13 +208,6 @@ class Newcomer(asyncio.Protocol):
         self._transport.write(response.serialize())
         self._transport.close()
         self._forget()
-
-    def _become_connection(self) -> None:
-        self._forget()
-        connection = self._connection()
-        self._transport.set_protocol(connection)
-        connection.connection_made(self._transport)
-        connection.data_received(bytes(self._head))
 
     def _forget(self) -> None:
         self._end.cancel()
@@ -267,10 +256,20 @@ _OPENING = threading.Lock()
 class PageServer:
     """A page that only its user reaches.
 
+    Args:
+        clients: browsers that may watch at the same time.
+        patience: how long a browser may take to receive a message [s].
+        largest: message of a browser that is read at all [bytes].
+        newcomers: most sockets that have not shown the token.
+        request_time: how long they may take to [s].
+
     Attributes:
         viser: what is on the page.
         url: address of the page, with its token.
         incoming: judges what the browsers say.
+
+    Raises:
+        HumansError: this viser cannot be guarded.
     """
 
     def __init__(
@@ -284,21 +283,6 @@ class PageServer:
         newcomers: int = NEWCOMERS,
         request_time: float = REQUEST_TIME,
     ) -> None:
-        """Open the page.
-
-        Args:
-            host: address to listen on.
-            port: to listen on.
-            label: title of the page.
-            clients: browsers that may watch at the same time.
-            patience: how long a browser may take to receive a message [s].
-            largest: message of a browser that is read at all [bytes].
-            newcomers: most sockets that have not shown the token.
-            request_time: how long they may take to [s].
-
-        Raises:
-            HumansError: this viser cannot be guarded.
-        """
         self._gate, self.incoming = Gate(host, clients), Incoming()
         self._entrance = Entrance(self._gate, newcomers, request_time)
         served: list[serve] = []
@@ -333,20 +317,14 @@ class PageServer:
                 f"viser {viser.__version__} cannot be guarded: install another version"
             )
         lengthen_queue(served[-1].server)
-        self._make_thread_safe()
+        # viser sets an asyncio event in the thread that changes the scene, too. That
+        # walks through the list of those that wait while the loop changes it, and ends
+        # now and then in an error there: others wake the loop by its own queue alone.
+        server = self.viser._websock_server
+        server.get_message_buffer().message_event = _LoopEvent(server._server_thread)
         self.incoming.watch(self.viser.gui)
         self.url = self._gate.url(self.viser.get_port())
         self._gate.open = True
-
-    def _make_thread_safe(self) -> None:
-        """Have other threads wake the server's loop by its own queue alone.
-
-        viser sets an asyncio event in the thread that changes the scene, too. That
-        walks through the list of those that wait while the loop changes it, and ends
-        now and then in an error in the thread of the simulation.
-        """
-        server = self.viser._websock_server
-        server.get_message_buffer().message_event = _LoopEvent(server._server_thread)
 
     def stop(self) -> None:
         """Close the page."""

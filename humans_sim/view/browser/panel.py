@@ -5,9 +5,6 @@ The panel knows buttons, sliders and numbers, nothing of what answers them: it t
 plain functions and shows a plain status. The functions are called in threads of the
 page; what they do must be safe there, and short. A walk that a browser asked for ends
 when that browser is no longer heard.
-
-Also sliders for the velocity of a walk, ranges of controls by what the model can
-follow, and the view, which commands nothing.
 """
 
 from __future__ import annotations
@@ -82,7 +79,13 @@ class Limits:
 
 
 class VelocitySliders:
-    """A folder with a slider for each velocity that can be asked for, and a stop."""
+    """A folder with a slider for each velocity that can be asked for, and a stop.
+
+    Args:
+        limits: what can be asked for.
+        walk: called with a velocity and the number of the browser that asks.
+        visible: whether the folder is seen from the beginning.
+    """
 
     def __init__(
         self,
@@ -91,14 +94,6 @@ class VelocitySliders:
         walk: Callable[[Velocity, int | None], None],
         visible: bool = True,
     ) -> None:
-        """Add the folder to a page.
-
-        Args:
-            gui: of the page.
-            limits: what can be asked for.
-            walk: called with a velocity and the number of the browser that asks.
-            visible: whether the folder is seen from the beginning.
-        """
         self._walk, self._setting = walk, False
         self._folder = gui.add_folder("Walk", visible=visible)
         self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
@@ -189,17 +184,11 @@ class Status:
 class StatusText:
     """How things are, as a text on a page.
 
-    Attributes:
+    Args:
         walking: whether it shows a walk.
     """
 
     def __init__(self, gui: viser.GuiApi, walking: bool = True) -> None:
-        """Add the text to a page.
-
-        Args:
-            gui: of the page.
-            walking: whether it shows a walk.
-        """
         self.walking = walking
         self._text, self._shown = gui.add_html(""), ""
         self.show(Status())
@@ -216,18 +205,20 @@ def add_view(
     follow: Callable[[bool], None],
     see_through: Callable[[bool], None],
 ) -> None:
-    """Add what changes the sight alone.
-
-    Args:
-        gui: of the page.
-        follow: called with whether the camera follows the body.
-        see_through: called with whether the body is transparent.
-    """
+    """Add what changes the sight alone: following, and transparent bodies."""
     with gui.add_folder("View"):
         following = gui.add_checkbox("Follow", True)
         through = gui.add_checkbox("See through", False)
     following.on_update(lambda _: follow(bool(following.value)))
     through.on_update(lambda _: see_through(bool(through.value)))
+
+
+def show_playing(button: viser.GuiButtonHandle, playing: bool) -> None:
+    """Let a button say what it does: pause what plays, or play."""
+    label = "Pause" if playing else "Play"
+    if button.label != label:
+        icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
+        button.label, button.icon = label, icons[label]
 
 
 class WatchPanel:
@@ -239,7 +230,6 @@ class WatchPanel:
         follow: Callable[[bool], None],
         see_through: Callable[[bool], None],
     ) -> None:
-        """Add it to a page; parameters as of :func:`add_view`."""
         self._status = StatusText(gui, walking=False)
         add_view(gui, follow, see_through)
 
@@ -292,7 +282,6 @@ class Actions:
 
     Attributes:
         pause: stop the time (true), or resume it.
-        reset: begin anew.
         push: push with an impulse, x and y in the axes of the body (2,) [N s].
         speed: simulated over wall time; :data:`UNLIMITED`: as fast as it can.
         walk: walk with a velocity; all zero stops.
@@ -312,7 +301,12 @@ class Actions:
 
 
 class Panel:
-    """Buttons, sliders and numbers of a page that shows a simulation."""
+    """Buttons, sliders and numbers of a page that shows a simulation.
+
+    Args:
+        limits: what can be asked for.
+        walking: whether the controls of a walk are seen from the beginning.
+    """
 
     def __init__(
         self,
@@ -321,14 +315,6 @@ class Panel:
         limits: Limits,
         walking: bool = True,
     ) -> None:
-        """Add the controls to a page.
-
-        Args:
-            server: of the page.
-            actions: what the controls call.
-            limits: what can be asked for.
-            walking: whether the controls of a walk are seen from the beginning.
-        """
         self._gui, self._actions = server.gui, actions
         self._paused, self._note = False, ""
         # A walk that is ended must not be asked for after its end.
@@ -416,9 +402,5 @@ class Panel:
         """Show how things are."""
         self.release_silent()
         self._paused = status.paused
-        label = "Play" if status.paused else "Pause"
-        if self._play.label != label:
-            self._play.label = label
-            icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
-            self._play.icon = icons[label]
+        show_playing(self._play, not status.paused)
         self._status.show(replace(status, message=status.message or self._note))

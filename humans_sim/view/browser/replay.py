@@ -8,9 +8,6 @@ scene that the run names, as in the simulation itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
@@ -38,24 +35,18 @@ from humans_sim.view.browser.touches import Touches
 class RunContacts:
     """Contacts of the biped of a run, a sample at a time.
 
+    Args:
+        run: of a biped, alone or among free bodies.
+
     Attributes:
-        run: what was simulated.
-        model: its biped.
         soles: names, links and surfaces of the contacts; None where there are none.
+
+    Raises:
+        ParameterError: the run has other contacts than this model in this scene.
+        RunFileError: what is recorded of the scene is damaged.
     """
 
     def __init__(self, run: Run, model: Model, ground: Ground) -> None:
-        """Put model and scene together as the simulation had them.
-
-        Args:
-            run: of a biped, alone or among free bodies.
-            model: its model.
-            ground: its scene.
-
-        Raises:
-            ParameterError: the run has other contacts than this model in this scene.
-            RunFileError: what is recorded of the scene is damaged.
-        """
         self.run, self.model = run, model
         system = _system(run, model, ground)
         self.soles = None if system is None else Soles(system)
@@ -119,7 +110,9 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
     own = set(() if body is None else body.names)
     bodies = _bodies(run)
     several = len(ground.solids) > 1 or bool(bodies)
-    points = list(dict.fromkeys(_points(names, several)))
+    # names without the solids, where there are several
+    points = [n.rpartition("/")[0] for n in names] if several else names
+    points = list(dict.fromkeys(points))
     tags = [p for p in points if p not in own and p in model.tag_names]
     if bodies:
         scene = SceneSystem(
@@ -140,27 +133,23 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
     )
 
 
-def _points(names: Sequence[str], several: bool) -> list[str]:
-    """Contact points: names without the solids, where there are several."""
-    return [n.rpartition("/")[0] for n in names] if several else list(names)
-
-
 def _bodies(run: Run) -> list[SceneBody]:
     """Free bodies of the scene; their friction is in the run's table."""
     try:
-        return [_body(record) for record in run.info.get("bodies", ())]
+        bodies = []
+        for record in run.info.get("bodies", ()):
+            name, mass = str(record["name"]), float(record["mass"])
+            if record["shape"] == "ball":
+                radius = float(record["radius"])
+                bodies.append(SceneBody.ball(name, mass, radius))
+            else:
+                x, y, z = (float(length) for length in record["size"])
+                bodies.append(SceneBody.box(name, mass, (x, y, z)))
+        return bodies
     except MALFORMED_CONTENT as error:
         raise RunFileError(
             f"the run's record of its bodies is damaged: {error}"
         ) from error
-
-
-def _body(record: Mapping[str, Any]) -> SceneBody:
-    name, mass = str(record["name"]), float(record["mass"])
-    if record["shape"] == "ball":
-        return SceneBody.ball(name, mass, float(record["radius"]))
-    x, y, z = (float(length) for length in record["size"])
-    return SceneBody.box(name, mass, (x, y, z))
 
 
 WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
@@ -168,31 +157,21 @@ WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
 
 
 class Replay:
-    """A run of a biped, ready to be shown.
+    """A run of a biped, ready to be shown; model and scene are recorded in it.
 
     Attributes:
-        run: the run.
-        model: its model.
-        ground: its scene.
         height: of the body in its zero position [m].
         contacts: where it touches, sample by sample.
         history: of a ground that gives way; None for others.
+
+    Raises:
+        ParameterError: the run is not of a biped, or not of this one or of this
+            scene.
     """
 
     def __init__(
         self, run: Run, model: Model | None = None, ground: Ground | None = None
     ) -> None:
-        """Take a run; what is not given comes from the run's own record.
-
-        Args:
-            run: what to show.
-            model: its model.
-            ground: its scene.
-
-        Raises:
-            ParameterError: the run is not of a biped, or not of this one or of this
-                scene.
-        """
         name = str(run.info.get("system", "run"))
         if not has_free_base(run):
             raise ParameterError(
@@ -223,22 +202,6 @@ class Replay:
         worn = self._coat.at(float(self.run.t[k]))
         return np.concatenate([self._cables.at(k), worn])
 
-    def indices(self, period: float) -> list[int]:
-        """Samples at least a period apart, the first and the last among them."""
-        kept, t = [0], self.run.t
-        for k in range(1, len(t)):
-            if t[k] - t[kept[-1]] >= period * (1 - 1e-6):
-                kept.append(k)
-        return kept if kept[-1] == len(t) - 1 else [*kept, len(t) - 1]
-
-    def nearest(self, times: np.ndarray) -> list[int]:
-        """Samples nearest to some times."""
-        t = self.run.t
-        right = np.clip(np.searchsorted(t, times), 1, max(len(t) - 1, 1))
-        left = right - 1
-        right = np.minimum(right, len(t) - 1)
-        return np.where(times - t[left] <= t[right] - times, left, right).tolist()
-
     def arrows(self, k: int, each: bool = False) -> np.ndarray:
         """Forces of the scene at a sample as arrows (n, 2, 3) [m].
 
@@ -248,17 +211,8 @@ class Replay:
             k: the sample.
             each: an arrow for each contact point, not for each link and solid.
         """
-        touches = self.touches(k)
+        touches = self.contacts.touches(k)
         if touches is None:
             return np.zeros((0, 2, 3))
         length = (_POINT_LENGTH if each else WEIGHT_LENGTH) * self.height
-        return touches.arrows(self.weight, length, each)
-
-    @property
-    def weight(self) -> float:
-        """Of the model [N]."""
-        return self.contacts.weight
-
-    def touches(self, k: int) -> Touches | None:
-        """Contact points at a sample, in the world; None where there are none."""
-        return self.contacts.touches(k)
+        return touches.arrows(self.contacts.weight, length, each)

@@ -38,19 +38,18 @@ PATIENCE = 30.0
 
 
 class Arming:
-    """At most one browser is armed. One thread asks at a time."""
+    """At most one browser is armed. One thread asks at a time.
+
+    Args:
+        patience: how long a browser stays armed without leading [s].
+        clock: the time [s].
+    """
 
     def __init__(
         self,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nobody is armed.
-
-        Args:
-            patience: how long a browser stays armed without leading [s].
-            clock: the time [s].
-        """
         self.patience = patience
         self._clock = clock
         self._client: int | None = None
@@ -129,7 +128,6 @@ class SeenRobot:
     """How a real robot is.
 
     Attributes:
-        state: one word.
         reason: of it; empty where it was asked for.
         moves: what energising would move, in words; empty where that is not known.
     """
@@ -151,6 +149,12 @@ class SeenRobot:
 class RobotPanel:
     """A stop, and sliders that are armed first.
 
+    Args:
+        limits: what can be asked for.
+        arming: who may lead; nobody at first.
+        hold: who must be heard while it leads.
+        confirming: who pressed the button that energises once.
+
     Attributes:
         led: what the armed browser asked for last; None: nobody leads.
     """
@@ -164,16 +168,6 @@ class RobotPanel:
         hold: Hold | None = None,
         confirming: Arming | None = None,
     ) -> None:
-        """Add the controls to a page; those of a walk are not seen yet.
-
-        Args:
-            server: of the page.
-            actions: what the controls call.
-            limits: what can be asked for.
-            arming: who may lead; nobody at first.
-            hold: who must be heard while it leads.
-            confirming: who pressed the button that energises once.
-        """
         gui, self._actions = server.gui, actions
         self._arming = Arming() if arming is None else arming
         self._hold = Hold(server) if hold is None else hold

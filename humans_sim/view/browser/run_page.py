@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page that plays stored runs, one or several beside each other.
-
-Also its controls (a time line, the view, pictures), the time of played runs, and
-pictures, which a browser renders and the server keeps.
-"""
+"""A page that plays stored runs, one or several beside each other."""
 
 from __future__ import annotations
 
@@ -19,27 +15,28 @@ import numpy as np
 import viser
 from PIL import Image
 
+from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.results.run import Run
 from humans_sim.view.browser.bodies_page import BodiesView
 from humans_sim.view.browser.gate import Incoming
-from humans_sim.view.browser.page import show_sample
+from humans_sim.view.browser.network_page import NetworkView
+from humans_sim.view.browser.page import PAUSE, BipedView
 from humans_sim.view.browser.page_server import RENDERED_MESSAGE, PageServer
-from humans_sim.view.browser.panel import add_view
+from humans_sim.view.browser.panel import FASTEST, SLOWEST, add_view, show_playing
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import (
     DEFAULT_PORT,
+    HOST,
     STAGE,
     Follower,
+    PageView,
     Scene,
     free_port,
 )
+from humans_sim.view.browser.wrist_page import WristView
 from humans_sim.view.html_templates import render
-from humans_sim.view.looping_film import looping_film
-
-_END = 1.0
-"""How long the last picture stays before it starts again [s]."""
 
 
 class TimeLine:
@@ -56,106 +53,69 @@ class TimeLine:
     """
 
     def __init__(self, start: float, end: float) -> None:
-        """At the start, playing in real time, again and again."""
         self.start, self.end, self.loop = start, max(end, start), True
-        self._time, self._speed, self._playing = start, 1.0, True
+        self.time, self.speed, self.playing = start, 1.0, True
         self._wall: float | None = None
         self._rested = 0.0
         self._lock = threading.Lock()
 
-    @property
-    def time(self) -> float:
-        """Where it is [s]."""
-        return self._time
-
-    @property
-    def playing(self) -> bool:
-        """Whether it runs."""
-        return self._playing
-
-    @property
-    def speed(self) -> float:
-        """Its time over the wall's."""
-        return self._speed
-
     def play(self, playing: bool) -> None:
         """Let it run, or stand still; at the end it begins anew."""
         with self._lock:
-            if playing and self._time >= self.end:
-                self._time = self.start
-            self._playing, self._wall, self._rested = playing, None, 0.0
+            if playing and self.time >= self.end:
+                self.time = self.start
+            self.playing, self._wall, self._rested = playing, None, 0.0
 
     def seek(self, time: float) -> None:
         """Move it to a time, where it stands still [s]."""
         with self._lock:
-            self._time = min(max(time, self.start), self.end)
-            self._playing, self._wall, self._rested = False, None, 0.0
-
-    def set_speed(self, speed: float) -> None:
-        """Let it run faster or slower than the wall."""
-        with self._lock:
-            self._speed = speed
+            self.time = min(max(time, self.start), self.end)
+            self.playing, self._wall, self._rested = False, None, 0.0
 
     def advance(self, wall: float) -> float:
-        """Go along with the wall's time; gives where it is.
-
-        Args:
-            wall: monotonic [s].
-        """
+        """Go along with the wall's monotonic time [s]; gives where it is."""
         with self._lock:
             passed = 0.0 if self._wall is None else max(wall - self._wall, 0.0)
             self._wall = wall
-            if not self._playing:
-                return self._time
-            if self._time < self.end:
-                self._time = min(self._time + self._speed * passed, self.end)
+            if not self.playing:
+                return self.time
+            if self.time < self.end:
+                self.time = min(self.time + self.speed * passed, self.end)
             elif not self.loop:
-                self._playing = False
+                self.playing = False
             else:
                 self._rested += passed
-                if self._rested >= _END:
-                    self._time, self._rested = self.start, 0.0
-            return self._time
+                if self._rested >= PAUSE:
+                    self.time, self._rested = self.start, 0.0
+            return self.time
 
 
-SLOWEST, FASTEST = 0.1, 4.0
-"""Speeds that can be chosen, of the run over the wall."""
 _TICKS = 2000
 """Most places of the time line's slider."""
 _CALM = 0.1
 """Least time between two moves of the slider by the page itself [s]."""
 
 
-@dataclass(frozen=True)
-class RunActions:
-    """Functions that the controls call, in threads of the page.
-
-    Attributes:
-        follow: whether the view goes along with the bodies; None where nothing of the
-            view can be changed.
-        see_through: whether bodies are transparent.
-        screenshot: a picture for a browser.
-        film: a film for a browser.
-    """
-
-    follow: Callable[[bool], None] | None
-    see_through: Callable[[bool], None]
-    screenshot: Callable[[viser.ClientHandle], None]
-    film: Callable[[viser.ClientHandle], None]
-
-
 class RunPanel:
     """Play, time, speed, view and pictures of a page that plays runs.
 
     Args:
-        gui: of the page.
         line: the time that is shown.
         period: of the samples [s].
-        actions: what the controls call.
+        screenshot, film: make a picture or a film for a browser.
+        follow, see_through: whether the view goes along with the bodies, and whether
+            they are transparent; None where nothing of the view can be changed.
     """
 
     def __init__(
-        self, gui: viser.GuiApi, line: TimeLine, period: float, actions: RunActions
+        self,
+        gui: viser.GuiApi,
+        line: TimeLine,
+        period: float,
+        screenshot: Callable[[viser.ClientHandle], None],
+        film: Callable[[viser.ClientHandle], None],
+        follow: Callable[[bool], None] | None = None,
+        see_through: Callable[[bool], None] | None = None,
     ) -> None:
         self._line, self._moved = line, -1.0
         self._message = gui.add_html("")
@@ -173,15 +133,17 @@ class RunPanel:
         with gui.add_folder("Speed"):
             speed = gui.add_slider("Real time ×", SLOWEST, FASTEST, 0.1, 1.0)
             loop = gui.add_checkbox("Loop", True)
-        speed.on_update(lambda _: line.set_speed(float(speed.value)))
+        speed.on_update(lambda _: setattr(line, "speed", float(speed.value)))
         loop.on_update(lambda _: setattr(line, "loop", bool(loop.value)))
-        if actions.follow is not None:
-            add_view(gui, actions.follow, actions.see_through)
+        if follow is not None and see_through is not None:
+            add_view(gui, follow, see_through)
         with gui.add_folder("Pictures"):
             picture = gui.add_button("Screenshot", icon=viser.Icon.CAMERA)
-            film = gui.add_button("Film", icon=viser.Icon.MOVIE)
-        picture.on_click(lambda event: _for_client(event, actions.screenshot))
-        film.on_click(lambda event: _for_client(event, actions.film))
+            movie = gui.add_button("Film", icon=viser.Icon.MOVIE)
+        for button, action in ((picture, screenshot), (movie, film)):
+            button.on_click(
+                lambda event, do=action: event.client is None or do(event.client)
+            )
 
     def _scrub(self, event: Any) -> None:
         """Somebody moves the time; what the page itself does has no browser."""
@@ -190,11 +152,7 @@ class RunPanel:
 
     def show(self, wall: float) -> None:
         """Show where the time is, and whether it runs."""
-        label = "Pause" if self._line.playing else "Play"
-        if self._play.label != label:
-            self._play.label = label
-            icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
-            self._play.icon = icons[label]
+        show_playing(self._play, self._line.playing)
         now, shown = self._line.time, float(self._slider.value)
         if wall - self._moved >= _CALM and abs(now - shown) > self._slider.step / 2:
             self._moved = wall
@@ -209,11 +167,6 @@ class RunPanel:
         content = text and render("status", rows=[], message=text, colour=colour)
         if content != self._said:
             self._said = self._message.content = content
-
-
-def _for_client(event: Any, action: Callable[[viser.ClientHandle], None]) -> None:
-    if event.client is not None:
-        action(event.client)
 
 
 WIDEST_PICTURE, WIDEST_FILM = 1600, 720
@@ -266,13 +219,6 @@ def render_in_browser(
     return Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB")
 
 
-def png_of(picture: Image.Image) -> bytes:
-    """A picture as a file."""
-    stream = io.BytesIO()
-    picture.save(stream, format="PNG")
-    return stream.getvalue()
-
-
 MOST_RUNS = 6
 """Runs beside each other."""
 FRAMES = 48
@@ -311,10 +257,9 @@ class RunPage:
     """Serves a page and plays runs on it.
 
     Args:
-        runs: of bipeds, up to six beside each other, or one of free bodies.
+        runs: of bipeds, up to six beside each other, or one of anything else.
         labels: what the runs are called.
         port: first port to try; 0: any.
-        host: address to listen on.
 
     Attributes:
         line: the time that is shown.
@@ -327,28 +272,29 @@ class RunPage:
 
     def __init__(
         self,
-        runs: Sequence[Run],
+        runs: Sequence[Run | WristRun],
         labels: Sequence[str] = (),
         port: int = DEFAULT_PORT,
-        host: str = "127.0.0.1",
+        host: str = HOST,
     ) -> None:
         if not 1 <= len(runs) <= MOST_RUNS:
             raise ParameterError(f"1 to {MOST_RUNS} runs can be shown, not {len(runs)}")
-        bodies = [run for run in runs if "bodies" in run.info]
-        if bodies and len(runs) > 1:
+        if len(runs) > 1 and any(_alone(run) for run in runs):
             raise ParameterError(
                 "only runs of bipeds are shown beside each other, not those with free "
-                "bodies: open each by itself"
+                "bodies, networks and wrists: open each by itself"
             )
-        replays = [] if bodies else [Replay(run) for run in runs]
+        replays = [
+            Replay(run) for run in runs if isinstance(run, Run) and not _alone(run)
+        ]
         self._page = PageServer(
             host, free_port(host, port), _title(runs), largest=RENDERED_MESSAGE
         )
         self.server, self.url = self._page.viser, self._page.url
         self._scenes: list[Scene] = []
         self._follower: Follower | None = None
-        if bodies:
-            view = BodiesView(runs[0], page=self._page)
+        view = None if replays else _view(runs[0], self._page)
+        if view is not None:
             self._tracks = [Track(runs[0].t, view.show)]
         else:
             self._tracks = self._place(replays, labels)
@@ -357,9 +303,18 @@ class RunPage:
         )
         self._asked: queue.Queue[Callable[[], None]] = queue.Queue()
         self._shown: list[int] = []
+        followed = self._follower is not None
         self._panel = RunPanel(
-            self.server.gui, self.line, _period(runs), self._actions()
+            self.server.gui,
+            self.line,
+            _period(runs),
+            lambda client: self._asked.put(lambda: self._screenshot(client)),
+            lambda client: self._asked.put(lambda: self._film(client)),
+            self._follow if followed else None,
+            self._see_through if followed else None,
         )
+        if isinstance(view, WristView):
+            view.add_controls()
 
     def _place(self, replays: Sequence[Replay], labels: Sequence[str]) -> list[Track]:
         """Put the bodies beside each other, the first one on the left."""
@@ -368,32 +323,24 @@ class RunPage:
         alike = _one_floor(replays)
         tracks = []
         for k, replay in enumerate(replays):
-            scene = Scene(
-                replay.model,
-                ground=replay.ground,
-                axes=False,
+            label = labels[k] if len(replays) > 1 and k < len(labels) else ""
+            view = BipedView(
+                replay,
+                label,
                 page=self._page,
                 stage=STAGE if k == 0 else f"{STAGE}_{k}",
                 beside=np.array([0.0, apart * (middle - k), 0.0]),
                 floor=k == 0 or not alike,
                 lane=None if alike else apart,
             )
-            label = labels[k] if len(replays) > 1 and k < len(labels) else ""
-            self._scenes.append(scene)
-            tracks.append(_track(scene, replay, label))
+            self._scenes.append(view.scene)
+            places = replay.run.q[:, :2]
+            tracks.append(Track(replay.run.t, view.show, places.__getitem__))
         self._follower = Follower(height)
         far = 1.1 + 0.45 * (len(replays) - 1)
         centre = np.array([0.0, 0.0, 0.45 * height])
         self._scenes[0].look_at(centre, far * height / self._scenes[0].size, _SIGHT)
         return tracks
-
-    def _actions(self) -> RunActions:
-        return RunActions(
-            None if self._follower is None else self._follow,
-            self._see_through,
-            lambda client: self._asked.put(lambda: self._screenshot(client)),
-            lambda client: self._asked.put(lambda: self._film(client)),
-        )
 
     def _follow(self, on: bool) -> None:
         if self._follower is not None:
@@ -429,26 +376,22 @@ class RunPage:
                 self._shown = chosen
                 for track, k in zip(self._tracks, chosen, strict=True):
                     track.show(k)
-            self._go_along(chosen, wall)
-
-    def _go_along(self, chosen: Sequence[int], wall: float) -> None:
-        if self._follower is None:
-            return
-        places = [
-            track.place(k)
-            for track, k in zip(self._tracks, chosen, strict=True)
-            if track.place is not None
-        ]
-        place = self._follower.update(np.mean(places, axis=0), wall)
-        for scene in self._scenes:
-            scene.centre(place)
+            if self._follower is not None:
+                places = [
+                    track.place(k)
+                    for track, k in zip(self._tracks, chosen, strict=True)
+                    if track.place is not None
+                ]
+                place = self._follower.update(np.mean(places, axis=0), wall)
+                for scene in self._scenes:
+                    scene.centre(place)
 
     def _screenshot(self, client: viser.ClientHandle) -> None:
         size = picture_size(client, WIDEST_PICTURE)
         picture = render_in_browser(client, self._page.incoming, size)
-        client.send_file_download(
-            f"run_{self.line.time:.2f}s.png", png_of(picture), save_immediately=True
-        )
+        stream, name = io.BytesIO(), f"run_{self.line.time:.2f}s.png"
+        picture.save(stream, format="PNG")
+        client.send_file_download(name, stream.getvalue(), save_immediately=True)
         self._panel.say("")
 
     def _film(self, client: viser.ClientHandle) -> None:
@@ -470,6 +413,8 @@ class RunPage:
         finally:
             line.seek(before)
             line.play(playing)
+        from humans_sim.view.film.film import looping_film
+
         pause = max(span / max(count - 1, 1), _FRAME_TIME)
         content = looping_film(pictures, round(pause, 2), _COLOURS)
         client.send_file_download("run.gif", content, save_immediately=True)
@@ -480,12 +425,15 @@ class RunPage:
         self._page.stop()
 
 
-def _track(scene: Scene, replay: Replay, label: str) -> Track:
-    return Track(
-        replay.run.t,
-        lambda k: show_sample(scene, replay, k, label),
-        lambda k: replay.run.q[k, :2],
-    )
+def _alone(run: Run | WristRun) -> bool:
+    """Whether a run is of something else than a biped by itself."""
+    return isinstance(run, WristRun) or bool({"bodies", "network"} & run.info.keys())
+
+
+def _view(run: Run | WristRun, page: PageServer) -> PageView:
+    if isinstance(run, WristRun):
+        return WristView(run, page=page)
+    return (NetworkView if "network" in run.info else BodiesView)(run, page=page)
 
 
 def _one_floor(replays: Sequence[Replay]) -> bool:
@@ -502,13 +450,13 @@ def _one_floor(replays: Sequence[Replay]) -> bool:
     return len(replays) == 1 or (all(own == floors[0] for own in floors) and not soft)
 
 
-def _period(runs: Sequence[Run]) -> float:
+def _period(runs: Sequence[Run | WristRun]) -> float:
     """Time between two samples, of the finest run [s]."""
     gaps = [np.diff(run.t) for run in runs if len(run.t) > 1]
     known = [float(np.median(gap)) for gap in gaps if np.median(gap) > 0]
     return min(known, default=0.01)
 
 
-def _title(runs: Sequence[Run]) -> str:
+def _title(runs: Sequence[Run | WristRun]) -> str:
     names = dict.fromkeys(str(run.info.get("system", "run")) for run in runs)
     return f"humans_sim: {', '.join(names)}"

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web page with a model in its scene, served on this machine only by default.
-
-Also a camera that follows a body calmly.
-"""
+"""A web page with a model in its scene, served on this machine only by default."""
 
 from __future__ import annotations
 
 import math
 import socket
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -30,9 +28,19 @@ from humans_sim.view.browser.scene_layers import (
     drawn_boxes,
     lay_terrain,
     solids,
+    wxyz,
 )
 
-DEFAULT_PORT = 8080
+HOST, DEFAULT_PORT = "127.0.0.1", 8080
+"""Where pages are served: for this machine alone, on this port or the next free one."""
+FLOOR_COLOURS: dict[str, Any] = {
+    "cell_color": (215, 217, 220),
+    "section_color": (170, 174, 180),
+    "plane_color": (238, 240, 242),
+    "plane_opacity": 1.0,
+    "shadow_opacity": 0.35,
+}
+"""Of grids that are floors."""
 FORCE_COLOUR = (214, 39, 40)
 """Red, green, blue of the arrows of forces."""
 _PORTS_TRIED = 20
@@ -50,16 +58,31 @@ _GLASS = 0.35
 class Scene:
     """A page that shows a model in a configuration.
 
+    Args:
+        host: address to listen on; the default is reached from this machine only.
+        port: first port to try; 0 takes any free one.
+        ground: the scene around it; a floor unless given.
+        axes: whether the axes of the world are shown.
+        page: that has others on it already; a new one unless given.
+        stage: name of what carries everything of this scene on the page.
+        beside: where this scene stands on the page (3,) [m].
+        floor: whether the floor is laid; of scenes with the same one, once.
+        lane: how wide the floor is, so that others have their own [m]; to the
+            horizon unless given.
+
     Attributes:
         server: the viser server, for additions to the page.
         url: address of the page, with its token.
         size: height of the body [m].
+
+    Raises:
+        HumansError: no port is free or the address is not this machine's.
     """
 
     def __init__(
         self,
         model: Model,
-        host: str = "127.0.0.1",
+        host: str = HOST,
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
         axes: bool = True,
@@ -70,24 +93,6 @@ class Scene:
         floor: bool = True,
         lane: float | None = None,
     ) -> None:
-        """Serve the page.
-
-        Args:
-            model: what to show.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-            ground: the scene around it; a floor unless given.
-            axes: whether the axes of the world are shown.
-            page: that has others on it already; a new one unless given.
-            stage: name of what carries everything of this scene on the page.
-            beside: where this scene stands on the page (3,) [m].
-            floor: whether the floor is laid; of scenes with the same one, once.
-            lane: how wide the floor is, so that others have their own [m]; to the
-                horizon unless given.
-
-        Raises:
-            HumansError: no port is free or the address is not this machine's.
-        """
         self._model = model
         self._data = model.data()
         if page is None:
@@ -117,7 +122,7 @@ class Scene:
             )
         self._frames = self._add_body(skin_of(model) if has_skin(model) else None)
         self.show(model.neutral())
-        self._look()
+        self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
 
     def _surround(self, ground: Ground) -> None:
         scene = self.server.scene
@@ -131,7 +136,7 @@ class Scene:
                 f"{self._root}/scene/box_{k}_{box.name}",
                 color=BOX_COLOUR,
                 dimensions=box.size,
-                wxyz=_wxyz(pin.Quaternion(turn)),
+                wxyz=wxyz(pin.Quaternion(turn)),
                 position=box.centre,
             )
         lay_terrain(scene, ground, f"{self._root}/scene")
@@ -149,12 +154,8 @@ class Scene:
             height=extent if self._lane is None else self._lane,
             cell_size=cell,
             section_size=_SECTION * cell,
-            cell_color=(215, 217, 220),
-            section_color=(170, 174, 180),
-            plane_color=(238, 240, 242),
-            plane_opacity=1.0,
-            shadow_opacity=0.35,
-            wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
+            **FLOOR_COLOURS,
+            wxyz=wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
             position=point,
         )
         self._floors.append((grid, point))
@@ -190,7 +191,7 @@ class Scene:
                 np.asarray(mesh.vertices),
                 np.asarray(mesh.faces),
                 color=solid.colour,
-                wxyz=_wxyz(quaternion),
+                wxyz=wxyz(quaternion),
                 position=solid.placement.translation,
                 opacity=_GLASS if self._transparent else None,
             )
@@ -198,31 +199,19 @@ class Scene:
         return frames
 
     def change_model(self, model: Model, q: np.ndarray) -> None:
-        """Show another model in place of the one before.
-
-        Args:
-            model: with other lengths, say.
-            q: its configuration.
-        """
+        """Show another model in place of the one before."""
         with self.server.atomic():
             for frame in self._frames.values():
                 frame.remove()
             self._meshes.clear()
             self._model, self._data = model, model.data()
-            self._frames = self._add_body(self._take_skin(model))
+            old, self._skin, skin = self._skin, None, None
+            if old is not None:
+                old.remove()
+            if has_skin(model):
+                skin = skin_of(model) if old is None else old.skin.fitted(model)
+            self._frames = self._add_body(skin)
             self.show(q)
-
-    def _take_skin(self, model: Model) -> Skin | None:
-        """Take the skin off the page; what it is on another model."""
-        old, self._skin = self._skin, None
-        if old is not None:
-            old.remove()
-        if not has_skin(model):
-            return None
-        return skin_of(model) if old is None else old.skin.fitted(model)
-
-    def _look(self) -> None:
-        self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
 
     def look_at(
         self,
@@ -230,13 +219,7 @@ class Scene:
         distance: float = 1.0,
         sight: tuple[float, float, float] = _SIGHT,
     ) -> None:
-        """Look at a place from the front, as far as the body is high, or farther.
-
-        Args:
-            centre: of the page [m].
-            distance: in body heights or so.
-            sight: from where, seen from the centre.
-        """
+        """Look at a place [m] of the page; distance in body heights or so."""
         camera = self.server.initial_camera
         far = distance * self.size
         camera.up = (0.0, 0.0, 1.0)
@@ -253,7 +236,7 @@ class Scene:
             for joint, frame in self._frames.items():
                 pose = self._data.oMi[joint]
                 frame.position = pose.translation
-                frame.wxyz = _wxyz(pin.Quaternion(pose.rotation))
+                frame.wxyz = wxyz(pin.Quaternion(pose.rotation))
 
     def centre(self, place: np.ndarray) -> None:
         """Bring a place of the world to the middle of the page (2,) [m].
@@ -307,12 +290,7 @@ class Scene:
         field: Footprints,
         touched: tuple[int, int, int, int] | None = None,
     ) -> None:
-        """Show a ground that gives way in place of the floors.
-
-        Args:
-            field: its heights.
-            touched: pins that move in all pictures; all unless given.
-        """
+        """Show a ground that gives way, not floors; all pins move unless given."""
         if self._soft is None:
             self._soft = GroundLayer(self.server.scene, f"{self._root}/ground", touched)
             for grid, _ in self._floors:
@@ -381,19 +359,12 @@ class Scene:
         self._page.stop()
 
 
-def _wxyz(quaternion: pin.Quaternion) -> np.ndarray:
-    return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
-
-
 def free_port(host: str, first: int) -> int:
     """A port nobody listens on, from ``first`` upwards; 0 takes any."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     reason = ""
     for port in [0] if first == 0 else range(first, first + _PORTS_TRIED):
-        with socket.socket(_family(host)) as probe:
+        with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
@@ -401,6 +372,40 @@ def free_port(host: str, first: int) -> int:
             except OSError as error:
                 reason = str(error)
     raise HumansError(f"cannot listen on {host}:{first} and the ports above: {reason}")
+
+
+class PageView:
+    """Something on a page that shows samples of a run.
+
+    Args:
+        title: of the run.
+        port: first one to try; 0: any.
+        host: address to listen on.
+        page: to show it on; a new one unless given.
+
+    Attributes:
+        legend: of its colours, as HTML over the scene; empty where there are none.
+    """
+
+    legend = ""
+
+    def __init__(
+        self,
+        title: str,
+        port: int = DEFAULT_PORT,
+        host: str = HOST,
+        page: PageServer | None = None,
+    ) -> None:
+        self.title, self._page = title, page or PageServer(host, free_port(host, port))
+        self.server = self._page.viser
+
+    def show(self, k: int) -> None:
+        """Show a sample."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Close the page."""
+        self._page.stop()
 
 
 _LAG = 0.4
@@ -423,12 +428,7 @@ class Follower:
         self.on, self.place = True, np.zeros(2)
 
     def update(self, body: np.ndarray, wall: float) -> np.ndarray:
-        """Go along; gives the place.
-
-        Args:
-            body: place of the body, x and y first [m].
-            wall: time of the wall [s].
-        """
+        """Go along with a body, x and y first [m], by the wall's time [s]."""
         distance = np.array(body[:2], float) - self.place
         share = 1.0 - math.exp(-max(0.0, wall - self._last) / _LAG)
         self._last = wall

@@ -43,7 +43,6 @@ class GroundLayer:
     """Draws heights; what nothing touches is one flat piece.
 
     Args:
-        scene: of the page.
         name: under which it lies there.
         touched: first and last row and column of pins that move; all unless given.
     """
@@ -54,7 +53,6 @@ class GroundLayer:
         name: str,
         touched: tuple[int, int, int, int] | None = None,
     ) -> None:
-        """Nothing is drawn yet."""
         self._scene, self._name, self._touched = scene, name, touched
         self._mesh: viser.MeshHandle | None = None
         self._known: np.ndarray | None = None
@@ -147,9 +145,7 @@ class SkinLayer:
     """Draws a skin and moves it.
 
     Args:
-        server: of the page.
         path: of what carries the skin on the page.
-        model: whose skin it is.
         skin: in the pose it was made in.
         opacity: of the meshes; None for solid ones.
     """
@@ -162,12 +158,11 @@ class SkinLayer:
         skin: Skin,
         opacity: float | None = None,
     ) -> None:
-        """Add the meshes to the page."""
         self.skin, self._model = skin, model
         # The meshes are near their parent: what is far from it is not drawn.
         self._root = server.scene.add_frame(path, show_axes=False)
         self._origin = np.array([*skin.vertices.mean(axis=0)[:2], 0.0])
-        wxyz, places = _quaternions(skin.poses), skin.poses[:, :, 3] - self._origin
+        turns, places = _quaternions(skin.poses), skin.poses[:, :, 3] - self._origin
         self.meshes: list[viser.MeshSkinnedHandle] = []
         self._bones: list[np.ndarray] = []
         for k, material in enumerate(skin.materials):
@@ -181,10 +176,10 @@ class SkinLayer:
                 f"{path}/{material}",
                 (skin.vertices[own] - self._origin).astype(np.float32),
                 inverse.reshape(-1, 3),
-                bone_wxyzs=wxyz[bones],
+                bone_wxyzs=turns[bones],
                 bone_positions=places[bones],
                 skin_weights=weights / weights.sum(axis=1)[:, None],
-                color=_rgb(skin.colours[k]),
+                color=tuple(int(value) for value in skin.colours[k]),
                 opacity=opacity,
             )
             self.meshes.append(handle)
@@ -193,13 +188,13 @@ class SkinLayer:
     def show(self, q: np.ndarray) -> None:
         """Show a configuration."""
         poses = joint_poses(self._model, q, self.skin.bones)
-        wxyz = _quaternions(poses)
+        turns = _quaternions(poses)
         ground = np.array([q[0], q[1], 0.0])
         self._root.position = ground
         places = poses[:, :, 3] - ground
         for handle, bones in zip(self.meshes, self._bones, strict=True):
             for bone, k in zip(handle.bones, bones, strict=True):
-                bone.wxyz, bone.position = wxyz[k], places[k]
+                bone.wxyz, bone.position = turns[k], places[k]
 
     def remove(self) -> None:
         """Take the skin off the page."""
@@ -208,16 +203,13 @@ class SkinLayer:
 
 def _quaternions(poses: np.ndarray) -> np.ndarray:
     """Unit quaternions (w, x, y, z) of poses (b, 3, 4)."""
-    quaternions = []
-    for pose in poses:
-        turn = pin.Quaternion(np.ascontiguousarray(pose[:, :3]))
-        quaternions.append([turn.w, turn.x, turn.y, turn.z])
-    return np.array(quaternions)
+    turns = [pin.Quaternion(np.ascontiguousarray(pose[:, :3])) for pose in poses]
+    return np.array([wxyz(turn) for turn in turns])
 
 
-def _rgb(colour: np.ndarray) -> tuple[int, int, int]:
-    red, green, blue = (int(value) for value in colour)
-    return red, green, blue
+def wxyz(quaternion: pin.Quaternion) -> np.ndarray:
+    """A quaternion in the order of viser: w, x, y, z."""
+    return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
 
 
 CABLE_COLOUR = (70, 72, 78)
@@ -227,16 +219,11 @@ CABLE_COLOUR = (70, 72, 78)
 class RunCables:
     """The cables of a run, from tags of its robot to the anchors that it keeps.
 
-    Args:
-        run: of a robot.
-        model: its model.
-
     Raises:
         RunFileError: what is recorded of the cables is damaged.
     """
 
     def __init__(self, run: Run, model: Model) -> None:
-        """Find tags and anchors."""
         try:
             anchors = dict(run.info.get(CABLES, {}))
             self._rows = [model.tag_names.index(name) for name in anchors]
@@ -288,13 +275,7 @@ def terrain_of(ground: Ground) -> list[TriangleMesh]:
 
 
 def lay_terrain(scene: viser.SceneApi, ground: Ground, name: str) -> None:
-    """Put the terrain of a scene on a page.
-
-    Args:
-        scene: of the page.
-        ground: with its meshes.
-        name: under which they lie there.
-    """
+    """Put the terrain of a scene on a page."""
     for k, mesh in enumerate(terrain_of(ground)):
         scene.add_mesh_simple(
             f"{name}/terrain_{k}",
@@ -372,12 +353,7 @@ _CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
 
 def plain_hulls(model: Model, size: float) -> dict[int, trimesh.Trimesh]:
-    """A convex body around joint centres and tags, by the joint that carries it.
-
-    Args:
-        model: what to draw.
-        size: of the model [m].
-    """
+    """Convex bodies around joint centres and tags, by joint, of a model's size [m]."""
     tree = model.pin
     points = {j: [np.zeros(3)] for j in range(1, tree.njoints)}
     for child in range(2, tree.njoints):
@@ -404,7 +380,6 @@ class Solid:
     """A solid drawn on a joint's body.
 
     Attributes:
-        name: unique name.
         joint: index of the joint that carries it.
         placement: pose in the joint's frame.
         mesh: triangles, in metres.
@@ -424,7 +399,12 @@ def solids(model: Model) -> list[Solid]:
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
     """
-    colours = _material_colours(model)
+    robot = parse_xml(model.urdf(), model.parts.source)
+    colours = {
+        material.get("name", ""): _element_rgb(colour)
+        for material in robot.iter("material")
+        if (colour := material.find("color")) is not None
+    }
     meshes = [
         Solid(f"{name}_{k}", joint, pose, _mesh(model, shape), _colour(visual, colours))
         for k, (name, joint, pose, shape, visual) in enumerate(
@@ -460,16 +440,6 @@ def _mesh(model: Model, shape: ET.Element) -> trimesh.Trimesh:
         return trimesh.creation.capsule(length, radius)
     scale = np.array(numbers(shape, "scale", 1.0, 1.0, 1.0))
     return read_mesh(find_mesh(shape.get("filename", ""), model), scale)
-
-
-def _material_colours(model: Model) -> dict[str, tuple[int, int, int]]:
-    """Colours of the materials that have one, by name."""
-    robot = parse_xml(model.urdf(), model.parts.source)
-    return {
-        material.get("name", ""): _element_rgb(colour)
-        for material in robot.iter("material")
-        if (colour := material.find("color")) is not None
-    }
 
 
 def _colour(

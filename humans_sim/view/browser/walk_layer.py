@@ -24,6 +24,7 @@ from humans_sim.models import Model
 from humans_sim.models.legs import corner_places, load_tags
 from humans_sim.view.browser.replay import WEIGHT_LENGTH
 from humans_sim.view.browser.scene import STAGE, Scene
+from humans_sim.view.browser.scene_layers import wxyz
 from humans_sim.view.browser.touches import Touches
 
 LENGTH = 24
@@ -67,18 +68,14 @@ class Trail:
     A footprint begins when a sole stands flat and loaded, moves along where the sole
     slides, and stays where the sole leaves it.
 
+    Args:
+        size: height of the body [m].
+
     Attributes:
         prints: poses of the soles, by sole, the oldest first.
     """
 
     def __init__(self, model: Model, soles: list[Outline], size: float) -> None:
-        """No footprint yet.
-
-        Args:
-            model: that walks.
-            soles: what to follow.
-            size: height of the body [m].
-        """
         self._model, self._soles = model, soles
         self._weight = weight_of(model)
         self._far = _FAR * size
@@ -92,12 +89,7 @@ class Trail:
         self._standing = {sole.name: False for sole in self._soles}
 
     def update(self, q: np.ndarray, touches: Touches) -> bool:
-        """Look at the soles; whether a footprint came or moved.
-
-        Args:
-            q: configuration.
-            touches: contacts at the same time.
-        """
+        """Look at the soles; whether a footprint came or moved."""
         changed = False
         for sole in self._soles:
             stood = self._standing[sole.name]
@@ -167,7 +159,6 @@ class StepPlan:
     """
 
     def __init__(self, model: Model, settings: WalkSettings) -> None:
-        """Steps of a model that walks by some settings."""
         self._placement = PlanPlacement(model, settings)
         names = {settings.left: Side.LEFT, settings.right: Side.RIGHT}
         self._soles = {
@@ -181,12 +172,7 @@ class StepPlan:
         self._placement.reset()
 
     def steps(self, plan: PatternPoint, q: np.ndarray) -> tuple[PlannedStep, ...]:
-        """The step under way and those to come.
-
-        Args:
-            plan: at one time.
-            q: configuration at that time, in the world.
-        """
+        """The step under way and those to come, at a configuration in the world."""
         self._placement.see(plan, q)
         steps = []
         for step in plan.footsteps:
@@ -227,12 +213,6 @@ class WalkLayer:
     """
 
     def __init__(self, scene: Scene, model: Model) -> None:
-        """Prepare all parts, not seen yet.
-
-        Args:
-            scene: with the model in it.
-            model: that walks.
-        """
         self._scene, self._api, self._size = scene, scene.server.scene, scene.size
         self._model, self._weight = model, weight_of(model)
         self._soles = outlines(model)
@@ -276,8 +256,8 @@ class WalkLayer:
         pale = tuple(round(c + _PALE * (255 - c)) for c in colour)
         count = len(sole.corners)
         fan = np.array([(0, k, k + 1) for k in range(1, count - 1)])
-        corners = _at_height(sole.corners)
-        rim = _at_height(_ring(sole.corners, _THIN * self._size))
+        corners = _at_zero(sole.corners)
+        rim = _at_zero(_ring(sole.corners, _THIN * self._size))
         rim[:, 2] = _STEP * self._size / LENGTH
         patches = []
         for k in range(LENGTH):
@@ -326,13 +306,7 @@ class WalkLayer:
     def show(
         self, q: np.ndarray, touches: Touches, planned: Sequence[PlannedStep] = ()
     ) -> None:
-        """Show a walk at one time.
-
-        Args:
-            q: configuration.
-            touches: contacts.
-            planned: steps to come.
-        """
+        """Show a walk at one time."""
         self._scene.show_arrows(
             touches.arrows(self._weight, WEIGHT_LENGTH * self._size)
         )
@@ -344,9 +318,7 @@ class WalkLayer:
         centre = touches.centre(self._weight)
         _place(self._zmp, centre)
         com = self._model.com(q)
-        ground = 0.0
-        if centre is not None:
-            ground = float(centre[2])
+        ground = 0.0 if centre is None else float(centre[2])
         self._com.position = com
         self._below.position = (com[0], com[1], ground)
         self._plumb.position = (com[0], com[1], (com[2] + ground) / 2)
@@ -355,12 +327,7 @@ class WalkLayer:
             handle.visible = True
 
     def show_push(self, place: np.ndarray, direction: np.ndarray | None) -> None:
-        """Show a push as an arrow whose tip is at a place, or take it away.
-
-        Args:
-            place: where it acts.
-            direction: of unit length, in the world; None takes it away.
-        """
+        """Show a push to a place by its unit direction; None takes it away."""
         self._push.visible = direction is not None
         if direction is not None:
             start = place - _PUSH_LENGTH * self._size * direction
@@ -409,18 +376,13 @@ class WalkLayer:
         """Put something flat on the ground, some layers above it."""
         lift = layer * _STEP * self._size * pose.rotation[:, 2]
         handle.position = pose.translation + lift
-        x, y, z, w = pin.Quaternion(pose.rotation).coeffs()
-        handle.wxyz = np.array([w, x, y, z])
+        handle.wxyz = wxyz(pin.Quaternion(pose.rotation))
 
 
 def _place(handle: viser.IcosphereHandle, place: np.ndarray | None) -> None:
     handle.visible = place is not None
     if place is not None:
         handle.position = place
-
-
-def _at_height(points: np.ndarray) -> np.ndarray:
-    return np.column_stack([points, np.zeros(len(points))])
 
 
 def _ring(corners: np.ndarray, width: float) -> np.ndarray:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page with a simulated biped: its scene, its walk, and controls.
-
-Also its distance and speed, and how fast its time runs.
-"""
+"""A page with a simulated biped: its scene, its walk, and controls."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self.clear()
 
     def clear(self) -> None:
@@ -48,13 +44,7 @@ class Progress:
         self.distance = self.speed = self.real_time_factor = 0.0
 
     def update(self, t: float, place: np.ndarray, wall: float) -> bool:
-        """Note a place; whether time went back, which begins anew.
-
-        Args:
-            t: its time [s].
-            place: (2,) or longer; what is above x and y is not looked at [m].
-            wall: time of the wall [s].
-        """
+        """Note x and y [m] at its and the wall's time [s]; whether time went back."""
         restarted = bool(self._places) and t < self._places[-1][0]
         if restarted:
             self.clear()
@@ -103,7 +93,6 @@ class Seen:
 
     Attributes:
         time: simulated [s].
-        q: configuration.
         touches: contacts; None where they are not known.
         planned: steps to come.
         phase: what the walk is doing, one word; empty without a walk.
@@ -139,7 +128,6 @@ class WalkPage:
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
     ) -> None:
-        """Serve the page, without controls at first; arguments as of Scene."""
         self._model = model
         self.scene = Scene(model, host, port, ground)
         self._layer = WalkLayer(self.scene, model)
@@ -186,12 +174,7 @@ class WalkPage:
     def add_robot_panel(
         self, actions: RobotActions, settings: WalkSettings | None = None
     ) -> RobotPanel:
-        """Add the controls of a real robot; those of a walk must be armed.
-
-        Args:
-            actions: what they call, in threads of the page.
-            settings: how the robot walks, for the ranges of the sliders.
-        """
+        """Add the controls of a real robot; those of a walk must be armed."""
         limits = Limits.of_model(self._model, self.scene.size, settings)
         mine = replace(actions, follow=self._follow, see_through=self.scene.see_through)
         panel = RobotPanel(self.scene.server, mine, limits)
@@ -225,21 +208,20 @@ class WalkPage:
             self._show_push(q, wall)
         if self.panel is not None and wall - self._status_time >= _CALM:
             self._status_time = wall
-            self.panel.show(self._status(seen))
-
-    def _status(self, seen: Seen) -> Status:
-        progress = self._progress
-        return Status(
-            time=seen.time,
-            real_time_factor=progress.real_time_factor,
-            paused=seen.paused,
-            phase=seen.phase,
-            steps=seen.steps,
-            speed=progress.speed,
-            distance=progress.distance,
-            message=seen.message,
-            failed=seen.failed,
-        )
+            progress = self._progress
+            self.panel.show(
+                Status(
+                    seen.time,
+                    progress.real_time_factor,
+                    seen.paused,
+                    seen.phase,
+                    seen.steps,
+                    progress.speed,
+                    progress.distance,
+                    seen.message,
+                    seen.failed,
+                )
+            )
 
     def _show_push(self, q: np.ndarray, wall: float) -> None:
         if self._push is None:

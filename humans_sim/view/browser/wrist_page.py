@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions of a wrist in the browser: live with switches, or as a page that plays."""
+"""Motions of a wrist in the browser: bones, ligaments, contacts and their switches."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
-from humans_sim.view.browser.page import recorded_page, silence
-from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.scene import STAGE, free_port
+from humans_sim.view.browser.scene import STAGE, PageView
 from humans_sim.view.html_templates import render
 from humans_sim.view.wrist_colours import (
     CONTACT,
     bone_colours,
     tension_colours,
     tension_scale,
+    whole_colour,
 )
 from humans_sim.view.wrist_raster import VIEWS, view_of
 
-_HOST = "127.0.0.1"
 _LARGER = 10.0
 """Bones are drawn so much larger: browsers cut off what is very near."""
 _TIE, _SPOT = 9e-4, 8e-4
@@ -33,29 +31,15 @@ _FAR = 1.5
 _GLASS = 0.35
 _SWITCHES = ("Bones", "Names", "Ligaments", "Contacts", "Balls", "See through")
 _AT_FIRST = frozenset(_SWITCHES[:4])
-_BODY = "</body>"
 
 
-class WristView:
-    """A motion of a wrist in the browser viewer, a sample at a time.
+class WristView(PageView):
+    """A motion of a wrist on a page, as of :class:`PageView`."""
 
-    Attributes:
-        server: of the page, for additions.
-        url: of the page, with its token.
-    """
-
-    def __init__(self, run: WristRun, port: int = 8080, host: str = _HOST) -> None:
-        """Build the scene and show its beginning.
-
-        Args:
-            run: the motion.
-            port: the next free one is taken; 0: any.
-            host: address to listen on.
-        """
+    def __init__(self, run: WristRun, **place: Any) -> None:
+        super().__init__(f"{run.wrist.title}: {run.motion.kind}", **place)
         self._run, self._detector = run, run.wrist.detector()
         self._scale, self._colours = tension_scale(run), bone_colours(run.wrist)
-        self._page = PageServer(host, free_port(host, port), "humans_sim: wrist")
-        self.server, self.url = self._page.viser, self._page.url
         scene = self.server.scene
         scene.set_up_direction("+y")
         self._bones = [
@@ -75,27 +59,33 @@ class WristView:
         self._contacts = scene.add_point_cloud(
             f"{STAGE}/contacts",
             np.zeros((1, 3)),
-            _bytes(np.array(CONTACT)),
+            whole_colour(np.array(CONTACT)),
             point_size=_LARGER * _SPOT,
             point_shape="circle",
             precision="float32",
         )
         self._time = scene.add_label(f"{STAGE}/time", "")
-        self._add_controls()
+        self.legend = self._legend(panel=False)
         self._look()
-        self._show(0)
+        self.show(0)
 
     def show(self, k: int) -> None:
-        """Show a sample, unless somebody holds the time."""
-        if self._playing.value:
-            self._slider.value = float(self._run.t[k])
-            self._show(k)
+        """Show a sample."""
+        run = self._run
+        poses = run.wrist.poses(run.x[k], run.frames[k])
+        contacts = self._detector.detect(poses, margin=TOUCHING_GAP)
+        quaternions = Rotation.from_matrix(run.frames[k]).as_quat()
+        with self.server.atomic():
+            for n, frame in enumerate(self._bones):
+                frame.position = _LARGER * run.x[k, n]
+                frame.wxyz = quaternions[n, [3, 0, 1, 2]]
+            self._ties.points, self._ties.colors = self._ends(k), self._tensions(k)
+            if contacts.count:
+                self._contacts.points = (_LARGER * contacts.point).astype(np.float32)
+            angle = np.degrees(run.angles[k])
+            self._time.text = f"{run.t[k]:.2f} s, {run.motion.kind} {angle:.1f}°"
 
-    def stop(self) -> None:
-        """Close the page."""
-        self._page.stop()
-
-    def legend(self, panel: bool) -> str:
+    def _legend(self, panel: bool) -> str:
         """The legend of the colours, as HTML: beside the scene, or over it."""
         rows = zip(self._colours, self._run.wrist.names, strict=True)
         ramp = tension_colours(self._scale * np.linspace(1e-3, 1, 8), self._scale)
@@ -104,9 +94,9 @@ class WristView:
             title=self._run.wrist.title,
             panel=panel,
             symbol="●",
-            rows=[(_bytes(colour), name) for colour, name in rows]
-            + [(_bytes(np.array(CONTACT)), "contact")],
-            ramp=[_bytes(colour) for colour in ramp],
+            rows=[(whole_colour(colour), name) for colour, name in rows]
+            + [(whole_colour(np.array(CONTACT)), "contact")],
+            ramp=[whole_colour(colour) for colour in ramp],
             scale=f"{self._scale:g}",
         )
 
@@ -119,7 +109,7 @@ class WristView:
                     f"{STAGE}/bones/{n}/mesh",
                     _LARGER * corners,
                     np.asarray(bone.mesh.faces),
-                    color=_bytes(self._colours[n]),
+                    color=whole_colour(self._colours[n]),
                 )
             )
             self._names.append(
@@ -146,20 +136,16 @@ class WristView:
                     np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
                     _LARGER * (bone.model.centres - bone.mass.center),
                     batched_scales=_LARGER * bone.model.radii,
-                    batched_colors=_bytes(self._colours[n]),
+                    batched_colors=whole_colour(self._colours[n]),
                     lod="off",
                     cast_shadow=False,
                     receive_shadow=False,
                 )
             )
 
-    def _add_controls(self) -> None:
-        gui, run = self.server.gui, self._run
-        self._playing = gui.add_checkbox("Play", True)
-        first, last = float(run.t[0]), float(run.t[-1])
-        step = max((last - first) / max(len(run.t) - 1, 1), 1e-6)
-        self._slider = gui.add_slider("Time [s]", first, max(last, step), step, first)
-        self._slider.on_update(lambda _: self._hold())
+    def add_controls(self) -> None:
+        """Add switches of what is seen, sides to look from, and the legend."""
+        gui = self.server.gui
         for word in _SWITCHES:
             box = gui.add_checkbox(word, word in _AT_FIRST)
             box.on_update(
@@ -168,7 +154,7 @@ class WristView:
         for side in VIEWS:
             button = gui.add_button(side.capitalize())
             button.on_click(lambda _, side=side: self._look(side))
-        gui.add_html(self.legend(panel=True))
+        gui.add_html(self._legend(panel=True))
 
     def _switch(self, word: str, on: bool) -> None:
         if word == "See through":
@@ -186,12 +172,6 @@ class WristView:
         }
         for part in parts[word]:
             part.visible = on
-
-    def _hold(self) -> None:
-        """Show the slider's time while nothing plays."""
-        if not self._playing.value:
-            k = int(np.searchsorted(self._run.t, self._slider.value - 1e-9))
-            self._show(min(k, len(self._run.t) - 1))
 
     def _look(self, side: str | None = None) -> None:
         """Turn the camera to a side; of all browsers, or of those that come."""
@@ -222,32 +202,3 @@ class WristView:
     def _tensions(self, k: int) -> np.ndarray:
         colours = 255 * tension_colours(self._run.tensions[k], self._scale)
         return np.repeat(np.rint(colours).astype(np.uint8)[:, None], 2, axis=1)
-
-    def _show(self, k: int) -> None:
-        run = self._run
-        poses = run.wrist.poses(run.x[k], run.frames[k])
-        contacts = self._detector.detect(poses, margin=TOUCHING_GAP)
-        quaternions = Rotation.from_matrix(run.frames[k]).as_quat()
-        with self.server.atomic():
-            for n, frame in enumerate(self._bones):
-                frame.position = _LARGER * run.x[k, n]
-                frame.wxyz = quaternions[n, [3, 0, 1, 2]]
-            self._ties.points, self._ties.colors = self._ends(k), self._tensions(k)
-            if contacts.count:
-                self._contacts.points = (_LARGER * contacts.point).astype(np.float32)
-            angle = np.degrees(run.angles[k])
-            self._time.text = f"{run.t[k]:.2f} s, {run.motion.kind} {angle:.1f}°"
-
-
-def wrist_page(run: WristRun) -> str:
-    """The text of a page that plays a motion of a wrist, again and again."""
-    with silence():
-        view = WristView(run, port=0)
-    legend = view.legend(panel=False)
-    page = recorded_page(view, run.t, f"{run.wrist.title}: {run.motion.kind}")
-    return page.replace(_BODY, legend + _BODY, 1)
-
-
-def _bytes(colour: np.ndarray) -> tuple[int, int, int]:
-    red, green, blue = (round(255 * float(c)) for c in colour)
-    return red, green, blue

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from humans_sim.anatomy.wrist.wrist_run import WristRun
@@ -13,35 +12,13 @@ from humans_sim.core.files import atomic_stream
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.results.run import Run
-from humans_sim.view.browser.replay import Replay
-from humans_sim.view.scene_files.scenes import SCENE_FORMATS
+from humans_sim.view.scene_files.scenes import (
+    SCENE_FORMATS,
+    reconstruction_scene,
+    run_scene,
+)
 
-
-def _page(replay: Replay) -> bytes:
-    from humans_sim.view.browser.page import page_of
-
-    return page_of(replay).encode("utf-8")
-
-
-def _film(replay: Replay) -> bytes:
-    from humans_sim.view.film.pictures import film
-
-    return film(replay)
-
-
-def _strip(replay: Replay) -> bytes:
-    from humans_sim.view.film.pictures import film_strip
-
-    return film_strip(replay)
-
-
-FORMATS: dict[str, Callable[[Replay], bytes]] = {
-    ".html": _page,
-    ".gif": _film,
-    ".png": _strip,
-}
-"""What a file's ending stands for."""
-ANIMATION_SUFFIXES = (*FORMATS, *SCENE_FORMATS)
+ANIMATION_SUFFIXES = (".html", ".gif", ".png", *SCENE_FORMATS)
 """Endings of all files that show how something moved."""
 
 
@@ -72,74 +49,40 @@ def animate(
         model: the run's model; that of its record unless given.
         ground: the run's scene; that of its record unless given.
 
-    Returns:
-        The path.
-
     Raises:
         ParameterError: another ending, or a run that cannot be shown.
     """
     path = Path(path)
     check_animation_path(path)
-    if path.suffix.lower() in SCENE_FORMATS:
-        content = _scene(run, path, model, ground)
+    suffix = path.suffix.lower()
+    if suffix in SCENE_FORMATS:
+        if isinstance(run, Reconstruction):
+            scene = reconstruction_scene(run)
+        else:
+            scene = run_scene(run, model, ground)
+        content = SCENE_FORMATS[suffix](scene)
     elif isinstance(run, Reconstruction):
         raise ParameterError(
             f"a reconstruction is written to {', '.join(SCENE_FORMATS)}, not to "
             f"'{path.name}'; for a page see humans-sim reconstruct"
         )
-    elif isinstance(run, WristRun):
-        content = _wrist(run, path)
-    elif "network" in run.info:
-        content = _network(run, path)
-    elif "bodies" in run.info:
-        content = _bodies(run, path)
+    elif suffix == ".html":
+        from humans_sim.view.browser.page import page_of
+
+        content = page_of(run, model, ground).encode("utf-8")
     else:
-        content = FORMATS[path.suffix.lower()](Replay(run, model, ground))
+        from humans_sim.view.film.film import Painter, film, film_strip
+
+        painter: Painter
+        if isinstance(run, WristRun):
+            from humans_sim.view.film.wrist_pictures import WristPainter
+
+            painter = WristPainter(run)
+        else:
+            from humans_sim.view.film.pictures import painter_of
+
+            painter = painter_of(run, model, ground)
+        content = film(painter) if suffix == ".gif" else film_strip(painter)
     with atomic_stream(path) as stream:
         stream.write(content)
     return path
-
-
-def _scene(
-    run: Run | WristRun | Reconstruction,
-    path: Path,
-    model: Model | None,
-    ground: Ground | None,
-) -> bytes:
-    from humans_sim.view.scene_files.scenes import reconstruction_scene, run_scene
-
-    if isinstance(run, Reconstruction):
-        scene = reconstruction_scene(run)
-    else:
-        scene = run_scene(run, model, ground)
-    return SCENE_FORMATS[path.suffix.lower()](scene)
-
-
-def _network(run: Run, path: Path) -> bytes:
-    if path.suffix.lower() == ".html":
-        from humans_sim.view.browser.network_page import network_page
-
-        return network_page(run).encode("utf-8")
-    from humans_sim.view.film.pictures import network_film, network_strip
-
-    return network_film(run) if path.suffix.lower() == ".gif" else network_strip(run)
-
-
-def _bodies(run: Run, path: Path) -> bytes:
-    if path.suffix.lower() == ".html":
-        from humans_sim.view.browser.bodies_page import bodies_page
-
-        return bodies_page(run).encode("utf-8")
-    from humans_sim.view.film.pictures import body_film, body_strip
-
-    return body_film(run) if path.suffix.lower() == ".gif" else body_strip(run)
-
-
-def _wrist(run: WristRun, path: Path) -> bytes:
-    if path.suffix.lower() == ".html":
-        from humans_sim.view.browser.wrist_page import wrist_page
-
-        return wrist_page(run).encode("utf-8")
-    from humans_sim.view.film.wrist_pictures import wrist_film, wrist_strip
-
-    return wrist_film(run) if path.suffix.lower() == ".gif" else wrist_strip(run)

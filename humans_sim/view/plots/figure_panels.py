@@ -46,13 +46,7 @@ def stacked(
     for draw, panel in zip(draws, panels, strict=True):
         draw(panel)
         dress(panel)
-        panel.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.005, 1.02),
-            borderaxespad=0.0,
-            fontsize=8,
-            frameon=False,
-        )
+        legend_beside(panel)
     panels[-1].set_xlabel(xlabel)
     figure.align_ylabels(panels)
     return figure
@@ -284,8 +278,8 @@ def legend_handles(names: Sequence[str], styles: CurveStyles) -> list[Any]:
     return handles
 
 
-def legend_beside(panel: Any, handles: Sequence[Any]) -> None:
-    """A legend on the right of a panel."""
+def legend_beside(panel: Any, handles: Sequence[Any] | None = None) -> None:
+    """A legend on the right of a panel; of all that has a label unless given."""
     panel.legend(
         handles=handles,
         loc="upper left",
@@ -294,6 +288,12 @@ def legend_beside(panel: Any, handles: Sequence[Any]) -> None:
         fontsize=8,
         frameon=False,
     )
+
+
+def plain_label(text: str, longest: int) -> str:
+    """A label in which nothing is a formula, cut to so many characters."""
+    short = text if len(text) <= longest else text[: longest - 1] + "…"
+    return short.replace("$", r"\$")
 
 
 def say_nothing(panel: Any, text: str) -> None:

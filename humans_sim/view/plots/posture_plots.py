@@ -34,6 +34,7 @@ from humans_sim.view.plots.figure_panels import (
     RIGHT,
     WIDTH,
     dress,
+    plain_label,
     stacked,
 )
 
@@ -90,21 +91,30 @@ def residual(dynamics: InverseDynamics) -> Figure:
         for first, last in stretches(~dynamics.measured):
             panel.axvspan(t[first], t[last], color="0.93", lw=0, zorder=0)
 
-    def force(panel: Any) -> None:
-        panel.set_title("force left over, of body weight")
-        panel.set_ylabel("force [%]")
-        for k, axis in enumerate("xyz"):
-            panel.plot(t, 100 * left[:, k] / dynamics.weight, lw=1.2, label=axis)
-        shade(panel)
-
-    def moment(panel: Any) -> None:
-        panel.set_title("moment left over about the base")
-        panel.set_ylabel("moment [N m]")
-        for k, axis in enumerate("xyz"):
-            panel.plot(t, left[:, 3 + k], lw=1.2, label=axis)
-        shade(panel)
-
+    share = 100 * left[:, :3] / dynamics.weight
+    force = _parts("force left over, of body weight", "force [%]", t, share, shade)
+    title, label = "moment left over about the base", "moment [N m]"
+    moment = _parts(title, label, t, left[:, 3:], shade)
     return stacked([force, moment], "time [s]")
+
+
+def _parts(
+    title: str,
+    label: str,
+    t: np.ndarray,
+    values: np.ndarray,
+    add: Callable[[Any], object] = lambda panel: None,
+) -> Callable[[Any], None]:
+    """Draws the three parts of a vector over time (n, 3), and what is added to it."""
+
+    def draw(panel: Any) -> None:
+        panel.set_title(title)
+        panel.set_ylabel(label)
+        for k, axis in enumerate("xyz"):
+            panel.plot(t, values[:, k], lw=1.2, label=axis)
+        add(panel)
+
+    return draw
 
 
 _SIDES = {"l": ("left", LEFT), "r": ("right", RIGHT), "": ("", MIDDLE)}
@@ -484,7 +494,7 @@ def marker_bars(result: Reconstruction) -> Figure:
         1e3 * result.marker_means[order], rows, "|", color="black", ms=7, label="mean"
     )
     panel.plot(largest[order], rows, ".", color="tab:red", ms=4, label="largest")
-    panel.set_yticks(rows, [_plain(result.names[k]) for k in order])
+    panel.set_yticks(rows, [plain_label(result.names[k], 30) for k in order])
     panel.invert_yaxis()
     panel.set_ylim(len(order) - 0.4, -0.6)
     panel.set_xlim(left=0)
@@ -519,7 +529,7 @@ def marker_map(result: Reconstruction) -> Figure | None:
         interpolation="nearest",
         extent=(t[0] - half, t[-1] + half, m - 0.5, -0.5),
     )
-    panel.set_yticks(range(m), [_plain(result.names[k]) for k in shown])
+    panel.set_yticks(range(m), [plain_label(result.names[k], 30) for k in shown])
     others = len(result.names) - m
     note = f"; markers not shown, used in every frame: {others}" if others else ""
     panel.set_xlabel(f"time [s]{note}")
@@ -539,26 +549,12 @@ def marker_map(result: Reconstruction) -> Figure | None:
 def ground_reaction(result: Reconstruction, dynamics: Forces) -> Figure:
     """Force and moment that the ground must give for the motion."""
     ground = np.asarray(dynamics.ground)
-    weight = GRAVITY * result.model.mass
-    axes = ("x", "y", "z")
+    weight, t = GRAVITY * result.model.mass, dynamics.t
 
-    def force(panel: Any) -> None:
-        panel.set_title("force of the ground on the body")
-        panel.set_ylabel("force [N]")
-        for k, name in enumerate(axes):
-            panel.plot(dynamics.t, ground[:, k], lw=1.2, label=name)
+    def mark(panel: Any) -> None:
         panel.axhline(weight, color="0.5", lw=1.0, ls="--", label="weight")
 
-    def moment(panel: Any) -> None:
-        panel.set_title("moment of the ground on the body")
-        panel.set_ylabel("moment [N m]")
-        for k, name in enumerate(axes):
-            panel.plot(dynamics.t, ground[:, 3 + k], lw=1.2, label=name)
-
+    title = "{} of the ground on the body"
+    force = _parts(title.format("force"), "force [N]", t, ground[:, :3], mark)
+    moment = _parts(title.format("moment"), "moment [N m]", t, ground[:, 3:6])
     return stacked([force, moment], "time [s]")
-
-
-def _plain(name: str) -> str:
-    """A name in which nothing is a formula, and short enough for an axis."""
-    short = name if len(name) <= 30 else name[:29] + "…"
-    return short.replace("$", r"\$")

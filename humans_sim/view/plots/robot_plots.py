@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a robot: its tree of joints, legs and soles, as understood.
-
-Also step responses of its servos, and a motion taken over from a person.
-"""
+"""Pictures of a robot: its tree of joints, legs and soles, as understood."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from matplotlib.figure import Figure
 
 from humans_sim.actuation.servo_set import StepResponse
 from humans_sim.control.walking import WalkPattern, WalkSettings
-from humans_sim.control.walking.sole_legs import sole_legs
+from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 from humans_sim.models import Model
 from humans_sim.models.legs import PITCH, Leg, corner_places, sole_named
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, dress, stacked
@@ -34,10 +31,6 @@ _VIEWS = (("from the right", 0, "x forwards [m]"), ("from the front", 1, "y left
 
 def draw_robot(model: Model, settings: WalkSettings) -> Figure:
     """Side view, front view and soles of a robot that stands before it walks.
-
-    Args:
-        model: the robot.
-        settings: of its walk.
 
     Raises:
         ControlError: its legs do not reach the ground so.
@@ -153,13 +146,7 @@ _COLUMNS = 4
 def draw_step_responses(
     responses: Mapping[str, StepResponse], title: str, step: float
 ) -> Figure:
-    """A small panel for each joint, with its rise time and overshoot.
-
-    Args:
-        responses: by joint.
-        title: of the figure.
-        step: of the commands [rad].
-    """
+    """A small panel for each joint: rise time, overshoot of a step [rad]."""
     rows = math.ceil(len(responses) / _COLUMNS)
     figure = Figure(figsize=(12.0, 1.9 * rows + 0.9), layout="constrained")
     panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False)
@@ -196,14 +183,10 @@ _FOOT = 0.8
 
 
 def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
-    """Feet, balance, joints of legs and of the rest, and limbs beside the person's.
-
-    Args:
-        motion: the plan.
-        run: of the simulated robot; its joints are dotted.
-    """
+    """Feet, balance, joints, limbs beside the person's; a simulated run is dotted."""
     model = motion.model
-    legs = sorted({j for n, limb in _leg_limbs(motion) for j in limb})
+    sides = sole_legs(model, *sole_sides(model))
+    legs = sorted({joint for leg in sides for joint in leg.joints})
     others = [j for j in range(len(model.joint_names)) if j not in legs]
 
     def joints(title: str, places: list[int]) -> Any:
@@ -221,13 +204,6 @@ def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
     )
     figure.suptitle(f"{model.name}: a person's motion in {motion.duration:.1f} s")
     return figure
-
-
-def _leg_limbs(motion: RobotMotion) -> list[tuple[str, tuple[int, ...]]]:
-    from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
-
-    legs = sole_legs(motion.model, *sole_sides(motion.model))
-    return [("leg", leg.joints) for leg in legs]
 
 
 def _feet(panel: Any, motion: RobotMotion) -> None:

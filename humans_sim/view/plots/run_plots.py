@@ -356,9 +356,6 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
         run: what to draw.
         path: file to write the picture to (.png, .pdf, .svg), or None.
 
-    Returns:
-        The figure.
-
     Raises:
         ParameterError: the path ends in something else.
     """

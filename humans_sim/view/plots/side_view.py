@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model seen from its right side, x to the right: outlines, filled, near over far.
-
-Also a skin seen along an axis, lit from the viewer and above.
-"""
+"""A model seen from its right side, x to the right: outlines, filled, near over far."""
 
 from __future__ import annotations
 
@@ -163,12 +160,6 @@ class SideView:
     """
 
     def __init__(self, model: Model, ground: Ground) -> None:
-        """Prepare the outlines.
-
-        Args:
-            model: what to draw.
-            ground: the scene around it.
-        """
         self._model, self._ground = model, ground
         self._data = model.data()
         self._size = body_height(model)
@@ -200,11 +191,7 @@ class SideView:
         return sorted(shapes, key=lambda item: -item[0])
 
     def window(self, postures: np.ndarray) -> tuple[Window, bool]:
-        """A window for postures (n, nq), and whether it has to follow the model.
-
-        Args:
-            postures: what will be drawn.
-        """
+        """A window for postures (n, nq), and whether it has to follow the model."""
         extents = np.array([self.extent(q) for q in postures])
         margin = 0.06 * self._size
         bottom, top = extents[:, 2].min(), extents[:, 3].max()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,6 +17,9 @@ from scipy.special import stdtrit
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.view.plots.figure_panels import LEFT, dress
+
+if TYPE_CHECKING:
+    from humans_sim.applications.batch.variations import Variation
 
 SUCCESS = "success"
 """Metric: share of the runs that finished."""
@@ -44,22 +47,6 @@ _LABELS = {
 }
 
 
-class Axis(Protocol):
-    """A varied quantity."""
-
-    @property
-    def key(self) -> str:
-        """Of the rows."""
-
-    @property
-    def values(self) -> Sequence[float | str]:
-        """In the order of the axis."""
-
-    @property
-    def numeric(self) -> bool:
-        """Whether all of them are numbers."""
-
-
 def wilson(successes: int, trials: int) -> tuple[float, float]:
     """The 95 % interval of a probability (Wilson, 1927).
 
@@ -77,7 +64,7 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
 
 
 def draw_sweep(
-    rows: Sequence[Mapping[str, Any]], axes: Sequence[Axis], metric: str = SUCCESS
+    rows: Sequence[Mapping[str, Any]], axes: Sequence[Variation], metric: str = SUCCESS
 ) -> Figure:
     """Draw a metric of a sweep over what was varied.
 
@@ -119,7 +106,7 @@ def _estimate(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[float, ..
 
 
 def _line(
-    panel: Any, rows: Sequence[Mapping[str, Any]], axis: Axis, metric: str
+    panel: Any, rows: Sequence[Mapping[str, Any]], axis: Variation, metric: str
 ) -> None:
     groups = [[row for row in rows if row[axis.key] == v] for v in axis.values]
     middle, low, high = np.array([_estimate(group, metric) for group in groups]).T
@@ -148,7 +135,7 @@ def _map(
     figure: Figure,
     panel: Any,
     rows: Sequence[Mapping[str, Any]],
-    axes: Sequence[Axis],
+    axes: Sequence[Variation],
     metric: str,
 ) -> None:
     across, up = axes
@@ -180,7 +167,7 @@ def _map(
     figure.colorbar(picture, label=_UNITS[metric])
 
 
-def _places(panel: Any, axis: Axis, word: str) -> np.ndarray:
+def _places(panel: Any, axis: Variation, word: str) -> np.ndarray:
     """Where values stand on an axis; words stand side by side."""
     getattr(panel, f"set_{word}label")(_LABELS.get(axis.key, axis.key))
     if axis.numeric:

@@ -219,32 +219,21 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
 
 def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Angles of the joints that carry each sole."""
-    impacts, names = (
-        ImpactSamples(motion.run.t, motion.run.events),
-        motion.model.joint_names,
-    )
+    impacts = ImpactSamples(motion.run.t, motion.run.events)
+    names = motion.model.joint_names
     chains = [_leg(motion, sole.name) for sole in motion.soles]
     styles = CurveStyles(names[joint] for chain in chains for joint in chain)
-    panels = [
-        partial(_draw_leg, motion, sole, impacts, styles) for sole in motion.soles
-    ]
-    return _over_time(motion, summary, panels)
 
+    def draw(sole: SoleMotion, panel: Any) -> None:
+        panel.set_title(f"{sole.side.name.lower()} leg")
+        panel.set_ylabel("angle [°]")
+        chain = _leg(motion, sole.name)
+        columns = [7 + joint for joint in chain]
+        angles = impacts.bend(np.degrees(motion.run.q[:, columns]))
+        for joint, values in zip(chain, angles.T, strict=True):
+            panel.plot(impacts.t, values, label=names[joint], **styles.of(names[joint]))
 
-def _draw_leg(
-    motion: RunMotion,
-    sole: SoleMotion,
-    impacts: ImpactSamples,
-    styles: CurveStyles,
-    panel: Any,
-) -> None:
-    panel.set_title(f"{sole.side.name.lower()} leg")
-    panel.set_ylabel("angle [°]")
-    chain = _leg(motion, sole.name)
-    angles = impacts.bend(np.degrees(motion.run.q[:, [7 + joint for joint in chain]]))
-    for joint, values in zip(chain, angles.T, strict=True):
-        name = motion.model.joint_names[joint]
-        panel.plot(impacts.t, values, label=name, **styles.of(name))
+    return _over_time(motion, summary, [partial(draw, sole) for sole in motion.soles])
 
 
 def _draw_normal_forces(
@@ -271,11 +260,7 @@ def _draw_normal_forces(
 
 
 def _heaviest(forces: np.ndarray) -> list[int]:
-    """Points that get a colour and a name, those with the largest forces.
-
-    Args:
-        forces: of the points over time (n, k) [N].
-    """
+    """Points that get a colour and a name: those with the largest forces (n, k) [N]."""
     peaks = np.nan_to_num(forces).max(axis=0, initial=0.0)
     return sorted(np.argsort(-peaks, kind="stable")[:NAMED].tolist())
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs as one page: their numbers, how far they part, films beside each other.
-
-Also their figure: how far they part, and curves over each other.
-"""
+"""Two runs as one page: their numbers, how far they part, films beside each other."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ from humans_sim.analysis.run_comparison import (
     difference_texts,
     value_texts,
 )
-from humans_sim.core.errors import HumansError
 from humans_sim.core.files import write_atomically
 from humans_sim.results.event_states import ImpactSamples, with_event_samples
 from humans_sim.results.export import has_free_base
@@ -37,6 +33,7 @@ from humans_sim.view.plots.figure_panels import (
     dress,
     legend_beside,
     legend_handles,
+    plain_label,
     save_figure,
     styles_of,
 )
@@ -47,8 +44,8 @@ from humans_sim.view.reports.report import (
     Table,
     check_table,
     figure_urls,
-    image_url,
     physics_note,
+    picture_part,
     report_path,
 )
 
@@ -173,9 +170,8 @@ def _runs(comparison: RunComparison) -> list[Line2D]:
 
 
 def _short(label: str) -> str:
-    """A label in which nothing is a formula, and short enough for a legend."""
-    short = label if len(label) <= 24 else label[:23] + "…"
-    return short.replace("$", r"\$")
+    """Short enough for a legend."""
+    return plain_label(label, 24)
 
 
 def write_comparison(
@@ -250,14 +246,11 @@ def _coordinates(comparison: RunComparison) -> Table:
 def _film(run: Run, t: np.ndarray) -> dict[str, str]:
     """A film of the common time, the same for both."""
     from humans_sim.view.browser.replay import Replay
-    from humans_sim.view.film.pictures import film
+    from humans_sim.view.film.film import film
+    from humans_sim.view.film.pictures import BipedPainter
 
     end = min(float(t[-1]), float(t[0]) + LONGEST_FILM)
     first, last = np.searchsorted(run.t, [t[0], end])
     shown = run[int(first) : int(last) + 1]
-    try:
-        content = film(Replay(shown))
-    except HumansError as error:
-        return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s"
-    return {"url": image_url(content, "gif"), "text": text}
+    return picture_part(lambda: film(BipedPainter(Replay(shown))), "gif", text)

@@ -60,13 +60,7 @@ def force_tables(
     comparison: ForceComparison | None = None,
     unseen: Collection[str] = (),
 ) -> dict[str, Table]:
-    """Tables by their headings.
-
-    Args:
-        dynamics: forces of the motion.
-        comparison: of these with plates.
-        unseen: joints that no marker sees, which are left out.
-    """
+    """Tables by their headings; joints that no marker sees are left out."""
     left = residual_summary(dynamics)
     rows = [
         ("mass", f"{dynamics.mass:.1f} kg"),
@@ -278,9 +272,6 @@ def write_posture_report(
         comparison: of these with force plates, to be shown too.
         animation: whether the page has a stick figure to play and turn.
         convention: of the joint angles that are shown.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: the path ends in something else.

@@ -12,7 +12,7 @@ import base64
 import io
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +22,11 @@ from matplotlib.figure import Figure
 
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion
+from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
+from humans_sim.models import Model
 from humans_sim.results.check import Check
 from humans_sim.results.export import has_free_base
 from humans_sim.results.run import Run
@@ -40,7 +42,6 @@ class Table:
     """A table of a page.
 
     Attributes:
-        rows: their cells.
         columns: the names above; none by default.
         kind: ``numbers`` (right-aligned), ``checks`` (outcomes first), or neither.
     """
@@ -61,7 +62,6 @@ class Note(NamedTuple):
 
     Attributes:
         kind: ``good``, ``bad`` or ``plain``: its colour.
-        text: the sentence.
     """
 
     kind: str
@@ -100,6 +100,25 @@ def figure_urls(figures: Mapping[str, Figure]) -> dict[str, str]:
 def image_url(content: bytes, kind: str) -> str:
     """An image within the page, ``kind`` as in its media type."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def picture_part(content: Callable[[], bytes], kind: str, text: str) -> dict[str, str]:
+    """A film or a picture with its text; where there can be none, the reason."""
+    try:
+        return {"url": image_url(content(), kind), "text": text}
+    except HumansError as error:
+        return {"url": "", "text": f"None: {error}"}
+
+
+def scene_part(run: Run | WristRun, model: Model | None = None) -> dict[str, str]:
+    """A run as a scene to turn; a heavy one is left out, and the page says so."""
+    from humans_sim.view.browser.page import page_of
+
+    try:
+        text = page_of(run, model)
+    except HumansError as error:
+        return {"page": "", "failure": str(error)}
+    return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}
 
 
 FILM_PIXELS = 960
@@ -162,7 +181,8 @@ def write_report(
     else:
         figures = walk_figures(motion, summary)
         if animation:
-            values |= {"film": _film(motion, summary), "scene": _scene(motion)}
+            values["film"] = _film(motion, summary)
+            values["scene"] = scene_part(motion.run, motion.model)
     text = render("run_report", figures=figure_urls(figures), **values)
     write_atomically(path, text)
     return summary
@@ -211,15 +231,16 @@ def check_table(checked: Check) -> Table:
 
 def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
     from humans_sim.view.browser.replay import Replay
-    from humans_sim.view.film.pictures import film
+    from humans_sim.view.film.film import film
+    from humans_sim.view.film.pictures import BipedPainter
 
     shown = _excerpt(motion.run, summary)
-    try:
-        content = film(Replay(shown, motion.model), pixels=FILM_PIXELS)
-    except HumansError as error:
-        return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"
-    return {"url": image_url(content, "gif"), "text": text}
+    return picture_part(
+        lambda: film(BipedPainter(Replay(shown, motion.model), FILM_PIXELS)),
+        "gif",
+        text,
+    )
 
 
 def _footprints(run: Run) -> dict[str, str] | None:
@@ -229,12 +250,11 @@ def _footprints(run: Run) -> dict[str, str] | None:
     from humans_sim.soft.ground.footprints import ground_history
     from humans_sim.view.film.pictures import GroundFromAbove
 
-    try:
-        content = GroundFromAbove(ground_history(run)).png(float(run.t[-1]))
-    except HumansError as error:
-        return {"url": "", "text": f"None: {error}"}
-    text = f"the ground at {run.t[-1]:.2f} s from above, x to the right"
-    return {"url": image_url(content, "png"), "text": text}
+    end = float(run.t[-1])
+    text = f"the ground at {end:.2f} s from above, x to the right"
+    return picture_part(
+        lambda: GroundFromAbove(ground_history(run)).png(end), "png", text
+    )
 
 
 def _excerpt(run: Run, summary: WalkSummary) -> Run:
@@ -247,18 +267,6 @@ def _excerpt(run: Run, summary: WalkSummary) -> Run:
         end = min(max(summary.fall_time + 1.0, t[0] + LONGEST_FILM), t[-1])
     first = int(np.searchsorted(t, end - LONGEST_FILM))
     return run[first : int(np.searchsorted(t, end, side="right"))]
-
-
-def _scene(motion: RunMotion) -> dict[str, str]:
-    """The run as a scene to turn; a heavy one is left out, and the page says so."""
-    from humans_sim.view.browser.page import page_of
-    from humans_sim.view.browser.replay import Replay
-
-    try:
-        text = page_of(Replay(motion.run, motion.model))
-    except HumansError as error:
-        return {"page": "", "failure": str(error)}
-    return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}
 
 
 def _steps(summary: WalkSummary) -> Table:

@@ -29,14 +29,14 @@ from humans_sim.core.version import __version__
 from humans_sim.view.html_templates import render
 from humans_sim.view.plots.figure_panels import WIDTH, dress
 from humans_sim.view.reports.report import (
-    HEAVIEST_PAGE,
     Note,
     Table,
     check_table,
     figure_urls,
-    image_url,
     physics_note,
+    picture_part,
     report_path,
+    scene_part,
 )
 from humans_sim.view.wrist_colours import CONTACT, bone_colours, tension_colours
 from humans_sim.view.wrist_raster import WristRaster, view_of
@@ -47,13 +47,7 @@ _SMALL = {"fontsize": 7, "frameon": False}
 
 
 def draw_wrist(panel: Any, raster: WristRaster, k: int) -> None:
-    """A sample of a motion on axes of matplotlib, in millimetres.
-
-    Args:
-        panel: axes of matplotlib.
-        raster: of the motion.
-        k: number of the sample.
-    """
+    """A sample of a motion on axes of matplotlib, in millimetres."""
     picture = raster.picture(k)
     panel.imshow(picture.pixels, extent=raster.extent, rasterized=True)
     left, right, bottom, top = raster.extent
@@ -72,14 +66,7 @@ def draw_wrist(panel: Any, raster: WristRaster, k: int) -> None:
 
 
 def plot_wrist(run: WristRun, path: Path | str | None = None) -> Figure:
-    """A motion as a figure.
-
-    Before and after; rotations, tensions, balls in contact and energy over the angle.
-
-    Args:
-        run: the motion.
-        path: file to write it to (.png, .pdf, .svg), or None.
-    """
+    """Draw bones before and after, rotations, tensions, contacts and energy."""
     figure = Figure(figsize=(WIDTH, 12.5), layout="constrained")
     grid = figure.add_gridspec(3, 2, height_ratios=(1.7, 1.0, 1.0))
     view = view_of(run.motion.kind)
@@ -207,7 +194,7 @@ def write_wrist_report(
         "footprints": None,
         "steps": None,
         "joints": None,
-        "scene": _scene(run) if animation else None,
+        "scene": scene_part(run) if animation else None,
         "events": Table([]),
         "provenance": _provenance(run),
     }
@@ -238,16 +225,10 @@ def _plausible(run: WristRun) -> Table:
 
 
 def _film(run: WristRun) -> dict[str, str]:
-    from humans_sim.view.film.wrist_pictures import wrist_film
+    from humans_sim.view.film.film import film
+    from humans_sim.view.film.wrist_pictures import WristPainter
 
-    return {"url": image_url(wrist_film(run), "gif"), "text": "slower than it was"}
-
-
-def _scene(run: WristRun) -> dict[str, str]:
-    from humans_sim.view.browser.wrist_page import wrist_page
-
-    text = wrist_page(run)
-    return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}
+    return picture_part(lambda: film(WristPainter(run)), "gif", "from two sides")
 
 
 def _provenance(run: WristRun) -> Table:

@@ -39,14 +39,9 @@ def glb(scene: MovingScene) -> bytes:
 
 
 class _Document:
-    """Collects the parts of a file.
-
-    Args:
-        scene: what it shows.
-    """
+    """Collects the parts of a file."""
 
     def __init__(self, scene: MovingScene) -> None:
-        """Put everything together."""
         self._scene = scene
         self._binary = bytearray()
         self._views: list[dict[str, Any]] = []

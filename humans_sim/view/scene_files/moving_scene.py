@@ -65,7 +65,6 @@ class MovingScene:
     """The scene of a file: z up, in metres.
 
     Attributes:
-        title: one line.
         times: of the samples, from 0 on, rising (n,) [s]; one of a scene at rest.
         nodes: parents before their children.
         bounds: lowest and highest corner of what is to be seen (2, 3) [m].
@@ -80,11 +79,7 @@ class MovingScene:
 
 
 def path_bounds(nodes: Sequence[SceneNode]) -> np.ndarray:
-    """Lowest and highest corner of nodes in all samples (2, 3) [m].
-
-    Args:
-        nodes: parents before their children.
-    """
+    """Lowest and highest corner of nodes, parents first, in all samples (2, 3) [m]."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     poses: list[tuple[np.ndarray, Rotation]] = []
     for node in nodes:
@@ -204,13 +199,7 @@ def joined_shapes(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
 
 
 def placed_shape(shape: Shape, place: np.ndarray, turn: np.ndarray) -> Shape:
-    """A shape in another frame.
-
-    Args:
-        shape: in its own.
-        place: of its frame [m].
-        turn: rotation matrix of its frame.
-    """
+    """A shape in another frame, by place [m] and rotation matrix of its own."""
     return Shape(
         shape.vertices @ turn.T + place,
         shape.normals @ turn.T,

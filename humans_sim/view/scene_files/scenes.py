@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenes of models, runs and reconstructions as trees, as the viewer draws them.
 
-Also: surroundings as shapes (floors, boxes, terrain, footprints), and formats by the
-endings of files.
-
 *Names of joints* in H-Anim, as the manual's VRML animations have them. Of several
 hinges in one place the last is the joint: it carries the segment. The names of the
 KHR-1 are those of the manual's table 4.1; those of the human are H-Anim's own, at the
@@ -13,6 +10,7 @@ centres of the manual's table 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -182,12 +180,7 @@ _MODELS: dict[str, tuple[str, Mapping[str, str]]] = {
 
 
 def hanim_name(model: str, joint: str) -> str | None:
-    """Name of a joint in H-Anim; None where it has none.
-
-    Args:
-        model: its name.
-        joint: name in the model; that of the base is empty.
-    """
+    """H-Anim's name of a model's joint, empty for the base; None where it has none."""
     if model not in _MODELS:
         return None
     prefix, names = _MODELS[model]
@@ -203,12 +196,7 @@ _MARKER_COLOUR = (255, 205, 0)
 
 
 def model_scene(model: Model, q: np.ndarray | None = None) -> MovingScene:
-    """A model alone, at rest.
-
-    Args:
-        model: what to show.
-        q: its configuration; the zero position unless given.
-    """
+    """A model alone, at rest, in its zero position unless a configuration is given."""
     at_rest = model.neutral() if q is None else model.check_configuration(q)
     nodes, names = _robot(model, at_rest[None])
     return _scene(model.title, np.zeros(1), nodes, None, names)
@@ -285,8 +273,7 @@ def _unique(nodes: Sequence[SceneNode]) -> tuple[SceneNode, ...]:
     for node in nodes:
         count = seen[node.name] = seen.get(node.name, 0) + 1
         name = node.name if count == 1 else f"{node.name}_{count}"
-        parts = (node.parent, node.places, node.turns, node.shapes, node.shown)
-        named.append(SceneNode(name, *parts))
+        named.append(replace(node, name=name))
     return tuple(named)
 
 
@@ -406,9 +393,6 @@ def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) ->
         model: what to write.
         path: the file.
         q: its configuration; the zero position unless given.
-
-    Returns:
-        The path.
 
     Raises:
         ParameterError: another ending, or a configuration that is not the model's.

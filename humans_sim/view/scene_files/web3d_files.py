@@ -46,7 +46,6 @@ class Web3dNode:
     """A node of a file.
 
     Attributes:
-        kind: its type.
         name: by which others refer to it; empty: none does.
         fields: values by name.
         nodes: nodes inside it, each with the field that holds it.

@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 import humans_sim as hs
 from humans_sim.actuation.composite_actuation import CompositeActuation
 from humans_sim.actuation.hoist import Hoist
-from humans_sim.view.browser.page import show_sample
+from humans_sim.view.browser.page import BipedView
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.browser.scene import Scene
 from humans_sim.view.plots.side_view import SideView
 
 LENGTH = 0.8
@@ -79,10 +78,11 @@ def test_damaged_anchors_are_refused(replay: Replay, cables: object) -> None:
 
 def test_cables_are_drawn(replay: Replay) -> None:
     """As line segments on the page, as lines beside the figure in a film."""
-    scene = Scene(replay.model, port=0, ground=replay.ground)
+    view = BipedView(replay, port=0)
+    scene = view.scene
     try:
         assert scene._cables is None
-        show_sample(scene, replay, 1)
+        view.show(1)
         assert scene._cables is not None
         assert scene._cables.points == pytest.approx(replay.cables(1), abs=1e-6)
     finally:

@@ -40,19 +40,19 @@ def test_markers_come_and_go(scene: Scene) -> None:
     """Kinds without markers are not seen; the number may change; all may go."""
     layer = MarkerLayer(scene)
     layer.show(markers(5, 2))
-    clouds, lines = dict(layer._clouds), dict(layer._lines)
-    assert len(clouds["measured"].points) == 5
-    assert len(lines["residuals"].points) == 5
-    assert clouds["rejected"].visible and lines["mistakes"].visible
-    assert not clouds["unknown"].visible
+    drawn = dict(layer._drawn)
+    assert len(drawn["measured"].points) == 5
+    assert len(drawn["residuals"].points) == 5
+    assert drawn["rejected"].visible and drawn["mistakes"].visible
+    assert not drawn["unknown"].visible
     layer.show(markers(7, 0))
-    assert len(clouds["measured"].points) == 7
-    assert not clouds["rejected"].visible and not lines["mistakes"].visible
+    assert len(drawn["measured"].points) == 7
+    assert not drawn["rejected"].visible and not drawn["mistakes"].visible
     layer.hide()
     layer.hide()
-    assert not layer._clouds
+    assert not layer._drawn
     layer.show(markers(3, 1))
-    assert len(layer._clouds["measured"].points) == 3
+    assert len(layer._drawn["measured"].points) == 3
 
 
 def test_legend_counts() -> None:

@@ -172,6 +172,19 @@ def test_free_bodies() -> None:
         assert "Follow" not in controls(page) and "Film" in controls(page)
 
 
+def test_networks() -> None:
+    """A network has the same time line: its links are where the sample has them."""
+    run = hs.simulate("puppet", t_end=0.04)
+    with opened(run) as page:
+        page.line.seek(float(run.t[-1]))
+        page.update(1.0)
+        links = page.server.scene._handle_from_node_name["/stage/links"]
+        masses = run.q[-1].reshape(-1, 3)
+        pairs = masses[np.array(run.info["network"]["links"])]
+        assert np.allclose(links.points, pairs, atol=1e-6)
+        assert "Follow" not in controls(page) and "Film" in controls(page)
+
+
 @contextmanager
 def playing(page: RunPage) -> Iterator[None]:
     """Keep a page up to date in a thread."""

@@ -13,7 +13,8 @@ import humans_sim as hs
 from humans_sim.view.browser.page import page_of
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene_layers import lay_terrain, side_profile, terrain_of
-from humans_sim.view.film.pictures import film_strip
+from humans_sim.view.film.film import film_strip
+from humans_sim.view.film.pictures import BipedPainter
 
 
 def test_profile_of_stairs() -> None:
@@ -52,7 +53,9 @@ def test_a_run_on_terrain_is_drawn(khr1: hs.Model) -> None:
 
     lay_terrain(Recorder(), replay.ground, "/stage")  # type: ignore[arg-type]
     assert nodes == ["/stage/terrain_0"]
-    assert page_of(replay).startswith("<!doctype html>")
-    picture = np.asarray(Image.open(io.BytesIO(film_strip(replay))).convert("RGB"))
+    assert page_of(replay.run).startswith("<!doctype html>")
+    picture = np.asarray(
+        Image.open(io.BytesIO(film_strip(BipedPainter(replay)))).convert("RGB")
+    )
     near = np.abs(picture.astype(int) - np.array([168, 158, 140])).max(axis=2) < 4
     assert near.mean() > 0.005

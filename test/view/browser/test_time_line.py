@@ -13,7 +13,7 @@ def test_it_goes_along_with_the_wall() -> None:
     line = TimeLine(1.0, 3.0)
     assert line.advance(100.0) == 1.0
     assert line.advance(100.5) == pytest.approx(1.5)
-    line.set_speed(2.0)
+    line.speed = 2.0
     assert line.advance(101.0) == pytest.approx(2.5)
     assert line.advance(109.0) == 3.0 and line.playing
 

@@ -13,7 +13,9 @@ from small_wrists import small_run
 
 import humans_sim as hs
 from humans_sim.anatomy import WristRun
-from humans_sim.view.browser.wrist_page import WristView, wrist_page
+from humans_sim.view.browser.page import page_of
+from humans_sim.view.browser.run_page import RunPage
+from humans_sim.view.browser.wrist_page import WristView
 from humans_sim.view.wrist_colours import bone_colours
 
 
@@ -23,14 +25,14 @@ def run() -> WristRun:
     return small_run()
 
 
-def controls(view: WristView) -> dict:
+def controls(view: WristView | RunPage) -> dict:
     """Controls of a page by their labels."""
     handles = view.server.gui._gui_input_handle_from_uuid.values()
     return {handle.label: handle for handle in handles}
 
 
 def test_samples_and_switches(run: WristRun) -> None:
-    """Bones move with the samples; what is switched off is gone; time can be held."""
+    """Bones move with the samples; what is switched off is gone."""
     view = WristView(run, port=0)
     try:
         last = len(run.t) - 1
@@ -56,18 +58,29 @@ def test_samples_and_switches(run: WristRun) -> None:
         assert len(view._balls) == 1  # of the free bone
         view._switch("See through", True)
         assert all(0 < mesh.opacity < 1 for mesh in view._meshes)
-        known = controls(view)
-        assert {"Play", "Time [s]", "Balls", "Palmar", "Ulnar"} <= set(known)
-        known["Play"].value = False
-        view.show(0)
-        assert np.allclose(view._bones[2].position, 10 * run.x[last, 2])
     finally:
         view.stop()
 
 
+def test_a_motion_is_played_with_its_switches(run: WristRun) -> None:
+    """The time line of all runs leads to the sample; the switches follow it."""
+    page = RunPage([run], port=0)
+    try:
+        names = list(controls(page))
+        assert {"Pause", "Time [s]", "Balls", "Palmar", "Ulnar"} <= set(names)
+        assert names.index("Time [s]") < names.index("Balls")
+        page.line.seek(float(run.t[-1]))
+        page.update(1.0)
+        nodes = page.server.scene._handle_from_node_name
+        place = nodes["/stage/bones/2"].position
+        assert np.allclose(place, 10 * run.x[-1, 2])
+    finally:
+        page.stop()
+
+
 def test_legend_names_bones_and_newtons(run: WristRun) -> None:
     """Colours by name, a scale of tensions, in the page that plays, too."""
-    page = wrist_page(run)
+    page = page_of(run)
     for name in run.wrist.names:
         assert name in page
     assert "tension of a ligament [N]" in page and "Three balls: adduction" in page

@@ -29,7 +29,8 @@ from humans_sim.view.browser.page import PAUSE
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene_layers import drawn_boxes, solids
 from humans_sim.view.film.animation import animate
-from humans_sim.view.film.pictures import film, film_strip
+from humans_sim.view.film.film import even_samples, film, film_strip
+from humans_sim.view.film.pictures import BipedPainter
 from humans_sim.view.plots.side_view import SideView
 
 
@@ -90,12 +91,14 @@ def test_near_limbs_lie_over_far_ones(human: hs.Model) -> None:
 
 def test_film_strip_in_one_scale(replay: Replay) -> None:
     """The robot is drawn 10 cm higher at first, on the floor at the end."""
-    image = Image.open(io.BytesIO(film_strip(replay, count=4))).convert("RGB")
+    image = Image.open(io.BytesIO(film_strip(BipedPainter(replay), count=4))).convert(
+        "RGB"
+    )
     pixels = np.asarray(image).astype(int)
     height, width, _ = pixels.shape
     view = SideView(replay.model, replay.ground)
     run = replay.run
-    window, _ = view.window(run.q[replay.nearest(np.linspace(0, 0.4, 4))])
+    window, _ = view.window(run.q[even_samples(run.t, 4)])
     part = width // 4
     labels = round(width / 4 / window.ratio)  # they stand below
     rows = [lowest(pixels[:labels, k * part : (k + 1) * part]) for k in range(4)]
@@ -148,7 +151,7 @@ def test_arrows_carry_the_weight(replay: Replay) -> None:
 
 def test_film(replay: Replay) -> None:
     """It loops, shows every frame as long as it should, and the robot falls in it."""
-    image = Image.open(io.BytesIO(film(replay, frames=8)))
+    image = Image.open(io.BytesIO(film(BipedPainter(replay), frames=8)))
     assert (image.n_frames, image.format, image.info["loop"]) == (8, "GIF", 0)
     assert 250 < image.height <= 640
     frames, times = [], []
@@ -222,7 +225,7 @@ def test_a_run_file_is_enough(drop: Run, tmp_path: Path) -> None:
     assert loaded.model.name == "khr1"
     assert [solid.name for solid in loaded.ground.solids] == ["ground", "crate"]
     path = animate(load_run(tmp_path / "run.npz"), tmp_path / "a.png")
-    assert path.read_bytes() == film_strip(Replay(drop))
+    assert path.read_bytes() == film_strip(BipedPainter(Replay(drop)))
 
 
 @pytest.mark.study

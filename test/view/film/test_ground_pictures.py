@@ -13,9 +13,8 @@ from PIL import Image
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.soft import GroundHistory
-from humans_sim.view.browser.page import show_sample, silence
+from humans_sim.view.browser.page import BipedView, silence
 from humans_sim.view.browser.replay import Replay
-from humans_sim.view.browser.scene import Scene
 from humans_sim.view.browser.scene_layers import touched_pins
 from humans_sim.view.film.pictures import GroundFromAbove
 
@@ -52,11 +51,12 @@ def test_mesh_follows_the_heights(run: hs.Run) -> None:
     """On a page the ground takes the place of the floor, and sinks with the run."""
     replay = Replay(run)
     with silence():
-        scene = Scene(replay.model, port=0, ground=replay.ground)
+        view = BipedView(replay, port=0)
+    scene = view.scene
     try:
         depths = []
         for k in (0, len(run.t) - 1):
-            show_sample(scene, replay, k)
+            view.show(k)
             assert scene._soft is not None and scene._soft._mesh is not None
             depths.append(float(scene._soft._mesh.vertices[:, 2].min()))
         assert depths[0] == 0.0

@@ -15,7 +15,8 @@ from small_wrists import small_run
 import humans_sim as hs
 from humans_sim.anatomy import WristRun
 from humans_sim.core.errors import ParameterError
-from humans_sim.view.film.wrist_pictures import wrist_film, wrist_strip
+from humans_sim.view.film.film import film, film_strip
+from humans_sim.view.film.wrist_pictures import WristPainter
 from humans_sim.view.reports.wrist_report import plot_wrist
 from humans_sim.view.wrist_colours import bone_colours, tension_colours, tension_scale
 from humans_sim.view.wrist_raster import WristRaster, view_of
@@ -77,14 +78,14 @@ def test_tensions_have_colours(run: WristRun) -> None:
 
 def test_strip_film_and_plot(run: WristRun, tmp_path: Path) -> None:
     """Files of their kinds; the film moves."""
-    strip = Image.open(io.BytesIO(wrist_strip(run, 3)))
+    strip = Image.open(io.BytesIO(film_strip(WristPainter(run), 3)))
     assert strip.format == "PNG" and strip.width > 2 * strip.height
-    film = Image.open(io.BytesIO(wrist_film(run, 5)))
-    assert film.format == "GIF" and film.n_frames == 5
+    moving = Image.open(io.BytesIO(film(WristPainter(run), 5)))
+    assert moving.format == "GIF" and moving.n_frames == 5
     frames = []
     for k in (0, 4):
-        film.seek(k)
-        frames.append(np.asarray(film.convert("RGB")).astype(int))
+        moving.seek(k)
+        frames.append(np.asarray(moving.convert("RGB")).astype(int))
     assert (np.abs(frames[0] - frames[1]).max(axis=2) > 60).mean() > 0.005
     assert hs.animate(run, tmp_path / "strip.png").stat().st_size > 10_000
     plot_wrist(run, tmp_path / "plot.png")
