@@ -247,8 +247,7 @@ def _draw_normal_forces(
     panel.set_ylabel("force [N]")
     forces = impacts.jump(sole.forces[:, :, 0])
     names = _point_names(motion, sole)
-    peaks = np.nan_to_num(forces).max(axis=0, initial=0.0)
-    named = sorted(np.argsort(-peaks, kind="stable")[:NAMED].tolist())
+    named = _heaviest(forces)
     others = [k for k in range(len(names)) if k not in named]
     for n, k in enumerate(others):
         label = f"{len(others)} smaller ones" if n == 0 else "_"
@@ -258,6 +257,12 @@ def _draw_normal_forces(
             impacts.t, forces[:, k], lw=1.0, label=names[k], **styles.of(names[k])
         )
     _cut(panel, motion, [sole.forces[:, :, 0]])
+
+
+def _heaviest(forces: np.ndarray) -> list[int]:
+    """Points that get a colour and a name: those with the largest forces (n, k) [N]."""
+    peaks = np.nan_to_num(forces).max(axis=0, initial=0.0)
+    return sorted(np.argsort(-peaks, kind="stable")[:NAMED].tolist())
 
 
 def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
