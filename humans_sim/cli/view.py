@@ -76,7 +76,18 @@ def view(
 
         loaded = load_model(model, height=height, mass=mass)
         if walk:
-            _show_walk(loaded, host, port, seconds)
+            from humans_sim.cli.output import display
+            from humans_sim.view.browser.live import show_walk
+
+            title = f"{loaded.title} walks"
+            with display():
+                show_walk(
+                    loaded,
+                    host,
+                    port,
+                    seconds,
+                    lambda url: print_address(title, url, host),
+                )
         else:
             _show_model(loaded, host, port, move, seconds)
 
@@ -101,17 +112,6 @@ def _show_model(
             time.sleep(1 / 30 if sway is not None else 0.2)
     finally:
         scene.stop()
-
-
-def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> None:
-    from humans_sim.cli.output import display
-    from humans_sim.view.browser.live import show_walk
-
-    def opened(url: str) -> None:
-        print_address(f"{model.title} walks", url, host)
-
-    with display():
-        show_walk(model, host, port, seconds, opened)
 
 
 def print_address(what: str, url: str, host: str = "127.0.0.1") -> None:

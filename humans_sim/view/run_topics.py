@@ -75,6 +75,7 @@ from humans_sim.view.browser.scene_layers import (
     Solid,
     body_height,
     drawn_boxes,
+    link_names,
     solids,
     terrain_of,
 )
@@ -185,11 +186,7 @@ def _links(postures: np.ndarray, model: Model, links: LinkTree) -> MessageMaker:
 
 def _robot(model: Model) -> list[Message]:
     """The shapes of all links in their frames."""
-    frames = {
-        frame.parentJoint: frame.name
-        for frame in reversed(list(model.pin.frames))
-        if frame.type == pin.FrameType.BODY
-    }
+    frames = link_names(model)
     return [
         _solid(frames[solid.joint], number, solid)
         for number, solid in enumerate(solids(model))

@@ -132,7 +132,11 @@ class WristRaster:
             pixels = np.where(
                 spots.ids[..., None] < 0, pixels, spots.coloured([CONTACT])
             )
-        return WristPicture(_coarser(pixels), labels)
+        # Means of squares of pixels: edges are smooth.
+        rows, columns = (n // _FINER for n in pixels.shape[:2])
+        whole = Image.fromarray(pixels[: rows * _FINER, : columns * _FINER])
+        smooth = whole.resize((columns, rows), Image.Resampling.BOX)
+        return WristPicture(np.asarray(smooth), labels)
 
     def _labels(self, ids: np.ndarray) -> dict[str, tuple[float, float]]:
         """Where the free bones are seen, from the left and the top."""
@@ -155,10 +159,3 @@ class WristRaster:
                 float((rows[k] + 0.5) / high),
             )
         return labels
-
-
-def _coarser(picture: np.ndarray) -> np.ndarray:
-    """Means of squares of pixels: edges are smooth."""
-    rows, columns = (n // _FINER for n in picture.shape[:2])
-    image = Image.fromarray(picture[: rows * _FINER, : columns * _FINER])
-    return np.asarray(image.resize((columns, rows), Image.Resampling.BOX))

@@ -140,7 +140,10 @@ def walk_stream(
     columns = [_column(model, name) for name in names]
     pattern = WalkPattern(model, settings)
     stance = pattern.standing()[7:]
-    rows = _into(_first(model, robot, start), stance, robot, period)
+    first = _first(model, robot, start)
+    approach, duration = _approach(first, stance, robot, period)
+    count = math.ceil((duration + _REST) / period)
+    rows = [approach.at(k * period) for k in range(count + 1)]
     begin = (len(rows) - 1) * period
     walk, reached = _walk(pattern, steps, velocity, period)
     joints = np.array([*rows, *walk])[:, columns]
@@ -167,15 +170,13 @@ def _first(
     return joints
 
 
-def _into(
+def _approach(
     first: np.ndarray, stance: np.ndarray, robot: RobotSettings, period: float
-) -> list[np.ndarray]:
-    """From a posture to the walk's, no faster than the approach, and a rest."""
-    change = float(np.abs(stance - first).max())
-    duration = max(_PEAK * change / math.radians(robot.limits.approach), period)
-    approach = Approach(first, stance, 0.0, duration)
-    count = math.ceil((duration + _REST) / period)
-    return [approach.at(k * period) for k in range(count + 1)]
+) -> tuple[Approach, float]:
+    """From a posture to the walk's, no faster than allowed; its duration [s]."""
+    largest = float(np.abs(stance - first).max())
+    duration = max(_PEAK * largest / math.radians(robot.limits.approach), period)
+    return Approach(first, stance, 0.0, duration), duration
 
 
 def _walk(
@@ -251,9 +252,9 @@ class BlindWalk:
         if missing:
             raise ParameterError(f"{model.name} has no joint '{min(missing)}'")
         self.pattern = WalkPattern(model, settings or blind_settings(model))
-        self._names, self._period = robot.joint_names, period
+        self._robot, self._period = robot, period
+        self._names = robot.joint_names
         self._columns = [model.joint_names.index(name) for name in self._names]
-        self._approach_speed = math.radians(robot.limits.approach)
         self._approach: Approach | None = None
         self._sent = self._stance = self._of(self.pattern.standing()[7:])
         self.point: PatternPoint = self.pattern.tick(0.0)
@@ -268,11 +269,11 @@ class BlindWalk:
         """Go into the walk's posture from here [rad]; joints left out are in it."""
         pairs = zip(self._names, self._stance, strict=True)
         first = np.array([joints.get(name, angle) for name, angle in pairs])
-        largest = float(np.abs(self._stance - first).max())
-        duration = max(_PEAK * largest / self._approach_speed, self._period)
-        self.farthest, self.approach_time = largest, duration
+        self.farthest = float(np.abs(self._stance - first).max())
         self._t, self._sent = 0.0, first
-        self._approach = Approach(first, self._stance, 0.0, duration)
+        self._approach, self.approach_time = _approach(
+            first, self._stance, self._robot, self._period
+        )
         self.pattern.reset()
         self.point = self.pattern.tick(0.0)
 

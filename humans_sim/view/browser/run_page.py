@@ -37,6 +37,7 @@ from humans_sim.view.browser.scene import (
 )
 from humans_sim.view.browser.wrist_page import WristView
 from humans_sim.view.html_templates import render
+from humans_sim.view.looping_film import looping_film
 
 
 class TimeLine:
@@ -413,8 +414,6 @@ class RunPage:
         finally:
             line.seek(before)
             line.play(playing)
-        from humans_sim.view.film.film import looping_film
-
         pause = max(span / max(count - 1, 1), _FRAME_TIME)
         content = looping_film(pictures, round(pause, 2), _COLOURS)
         client.send_file_download("run.gif", content, save_immediately=True)

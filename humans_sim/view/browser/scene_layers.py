@@ -419,6 +419,15 @@ def solids(model: Model) -> list[Solid]:
     ]
 
 
+def link_names(model: Model) -> dict[int, str]:
+    """The link that each joint moves, the first of its frames."""
+    return {
+        frame.parentJoint: str(frame.name)
+        for frame in reversed(list(model.pin.frames))
+        if frame.type == pin.FrameType.BODY
+    }
+
+
 def body_height(model: Model) -> float:
     """Height of the highest tag or joint in the zero position [m]."""
     data = model.data()

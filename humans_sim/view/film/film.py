@@ -16,9 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-_HOLD = 1.0
-"""How long the last frame stays [s]."""
-_COLOURS = 64
+from humans_sim.view.looping_film import COLOURS, looping_film
+
 _STRIP_WIDTH, _STRIP_DPI = 12.0, 110
 """Width of a film strip [inch] and its resolution [1/inch]."""
 _LEAST_HEIGHT = 1.9
@@ -41,7 +40,7 @@ class Pace(NamedTuple):
     least: int = 2
     shortest: float = 0.04
     longest: float = 0.10
-    colours: int = _COLOURS
+    colours: int = COLOURS
 
 
 class Painter(Protocol):
@@ -169,27 +168,3 @@ def film(painter: Painter, frames: int | None = None) -> bytes:
     painter.look_at(chosen, captioned=True)
     pictures = [painter.frame(k, f"{t[k]:.2f} s{pace_text}") for k in chosen]
     return looping_film(pictures, pause, pace.colours)
-
-
-def looping_film(
-    pictures: Sequence[Image.Image], pause: float, colours: int = _COLOURS
-) -> bytes:
-    """The file of a film: frames, the time of each [s], up to 256 colours of all."""
-    method = Image.Quantize.MEDIANCUT
-    if colours > _COLOURS:  # small things keep their own colours, too
-        method = Image.Quantize.FASTOCTREE
-    # one palette for all frames: what does not move does not flicker
-    palette = pictures[len(pictures) // 2].quantize(colours, method)
-    flat = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
-    times = [round(1000 * pause)] * (len(flat) - 1) + [round(1000 * _HOLD)]
-    stream = io.BytesIO()
-    flat[0].save(
-        stream,
-        format="GIF",
-        save_all=True,
-        append_images=flat[1:],
-        duration=times,
-        loop=0,
-        optimize=True,
-    )
-    return stream.getvalue()

@@ -213,7 +213,9 @@ def stride_curves(
             label = f"{word}, {len(curves)} stride{'s' if len(curves) > 1 else ''}"
             panel.plot(PERCENT, curves.mean(axis=0), color=colour, lw=2.0, label=label)
         panel.set_xlim(0, 100)
-        _not_flat(panel)
+        low, high = panel.get_ylim()  # noise must not look like motion
+        more = max((_LEAST - (high - low)) / 2, 0.0)
+        panel.set_ylim(low - more, high + more)
 
     return _grid(groups, draw, "angle [°]", "stride [%]", height=2.1)
 
@@ -315,14 +317,6 @@ def _show_limits(panel: Any, angles: np.ndarray, low: float, high: float) -> Non
             panel.axhspan(edge, end, color="tab:red", alpha=0.10, lw=0)
             panel.axhline(edge, color="tab:red", alpha=0.5, lw=0.7)
     panel.set_ylim(bottom, top)
-
-
-def _not_flat(panel: Any) -> None:
-    """A panel of angles is at least so high that noise does not look like motion."""
-    low, high = panel.get_ylim()
-    more = (_LEAST - (high - low)) / 2
-    if more > 0:
-        panel.set_ylim(low - more, high + more)
 
 
 def _grid(

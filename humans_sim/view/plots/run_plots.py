@@ -414,7 +414,8 @@ def _draw(run: Run) -> Figure:
         contacts.set_xlim(run.t[0], run.t[-1])
     else:
         contacts.set_xlim(run.t[0] - 0.5, run.t[0] + 0.5)
-    figure.suptitle(_title(run))
+    method = str(run.info.get("method", "")).replace("_", "-")
+    figure.suptitle(f"{run.info.get('system', 'run')}" + f" ({method})" * bool(method))
     figure.align_ylabels(others)
     return figure
 
@@ -426,15 +427,14 @@ def run_panels(run: Run) -> list[CurvePanel]:
         panels.insert(0, _forces(run))
     panels += actuation_panels(run)
     panels += _torques(run)
-    if _muscles(run):
-        panels.append(_muscle_forces(run))
+    if muscles := _muscles(run):
+        forces = run.z[:, list(muscles.values())]
+        title = "forces of the contractile parts of the muscles"
+        peaks = 1.0 + _peaks(forces)
+        panels.append(
+            CurvePanel(title, "force [N]", tuple(muscles), forces, peaks, JOINTS, HELD)
+        )
     return panels
-
-
-def _title(run: Run) -> str:
-    name = str(run.info.get("system", "run"))
-    method = str(run.info.get("method", "")).replace("_", "-")
-    return f"{name} ({method})" if method else name
 
 
 def _forces(run: Run) -> CurvePanel:
@@ -509,20 +509,6 @@ def _muscles(run: Run) -> dict[str, int]:
         for k, name in enumerate(names)
         if name.endswith(_FORCE_STATE) and k < run.z.shape[1]
     }
-
-
-def _muscle_forces(run: Run) -> CurvePanel:
-    muscles = _muscles(run)
-    forces = run.z[:, list(muscles.values())]
-    return CurvePanel(
-        "forces of the contractile parts of the muscles",
-        "force [N]",
-        tuple(muscles),
-        forces,
-        1.0 + _peaks(forces),
-        JOINTS,
-        HELD,
-    )
 
 
 def _pulses(run: Run) -> dict[str, list[tuple[float, float]]]:

@@ -327,6 +327,10 @@ def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
     means = result.marker_means
     known = np.flatnonzero(np.isfinite(means))
     worst = known[np.argmax(means[known])] if len(known) else None
+    row, worst_frame = result.worst_frames(1)[0], ""
+    if np.isfinite(result.frame_rms[row]):
+        worst_frame = f"{_mm(result.frame_rms[row])} mm at {result.t[row]:.2f} s"
+        worst_frame += f" (frame {trial.frames[row]})"
     duration = float(trial.times[-1] - trial.times[0])
     unused = np.flatnonzero(~result.used.any(axis=0))
     never = [result.names[k] for k in unused]
@@ -342,7 +346,7 @@ def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
         ("median of the frames", f"{_mm(np.median(frame_rms))} mm")
         if len(frame_rms)
         else ("", ""),
-        ("worst frame", _worst_frame(result)),
+        ("worst frame", worst_frame),
         (
             "worst marker",
             ""
@@ -373,16 +377,6 @@ def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
         "Solver": solver,
     }
     return {name: [row for row in rows if row[1]] for name, rows in sections.items()}
-
-
-def _worst_frame(result: Reconstruction) -> str:
-    row = result.worst_frames(1)[0]
-    value = result.frame_rms[row]
-    if not np.isfinite(value):
-        return ""
-    return (
-        f"{_mm(value)} mm at {result.t[row]:.2f} s (frame {result.trial.frames[row]})"
-    )
 
 
 def _frames(result: Reconstruction) -> Table:

@@ -55,8 +55,18 @@ class _Document:
         self._nodes = [self._root()]
         for number, node in enumerate(scene.nodes, 1):
             self._nodes.append(self._node(node, number))
-        if len(scene.times) > 1:
-            self._animate()
+        if len(scene.times) < 2:
+            return
+        # Channels of what moves, all of them on one row of times (3.11).
+        times = self._accessor(scene.times, bounds=True)
+        for number, node in enumerate(scene.nodes, 1):
+            if len(node.places) > 1:
+                self._channel(number, "translation", times, node.places)
+            if len(node.turns) > 1:
+                self._channel(number, "rotation", times, node.turns)
+            if node.shown is not None:
+                sizes = np.where(node.shown[:, None], np.ones(3), HIDDEN)
+                self._channel(number, "scale", times, sizes, "STEP")
 
     def content(self) -> bytes:
         """Header, JSON and binary chunk, each a multiple of four bytes (4.4)."""
@@ -138,18 +148,6 @@ class _Document:
                 }
             )
         return self._known_colours[colour]
-
-    def _animate(self) -> None:
-        """Channels of what moves, all of them on one row of times (3.11)."""
-        times = self._accessor(self._scene.times, bounds=True)
-        for number, node in enumerate(self._scene.nodes, 1):
-            if len(node.places) > 1:
-                self._channel(number, "translation", times, node.places)
-            if len(node.turns) > 1:
-                self._channel(number, "rotation", times, node.turns)
-            if node.shown is not None:
-                sizes = np.where(node.shown[:, None], np.ones(3), HIDDEN)
-                self._channel(number, "scale", times, sizes, "STEP")
 
     def _channel(
         self,

@@ -39,6 +39,7 @@ from humans_sim.view.browser.scene_layers import (
     chosen_pins,
     drawn_boxes,
     grid_cells,
+    link_names,
     solids,
     terrain_of,
     touched_pins,
@@ -262,19 +263,14 @@ def _scene(
     around: Sequence[SceneNode] | None,
     joint_names: dict[str, str] | None = None,
 ) -> MovingScene:
-    every = _unique((*nodes, *(around or ())))
-    return MovingScene(title, times, every, path_bounds(nodes), joint_names or {})
-
-
-def _unique(nodes: Sequence[SceneNode]) -> tuple[SceneNode, ...]:
-    """Nodes with the name of each for itself."""
     seen: dict[str, int] = {}
-    named = []
-    for node in nodes:
+    every = []
+    for node in (*nodes, *(around or ())):  # a name for each
         count = seen[node.name] = seen.get(node.name, 0) + 1
         name = node.name if count == 1 else f"{node.name}_{count}"
-        named.append(replace(node, name=name))
-    return tuple(named)
+        every.append(replace(node, name=name))
+    bounds = path_bounds(nodes)
+    return MovingScene(title, times, tuple(every), bounds, joint_names or {})
 
 
 def _robot(model: Model, q: np.ndarray) -> tuple[list[SceneNode], dict[str, str]]:
@@ -289,14 +285,14 @@ def _robot(model: Model, q: np.ndarray) -> tuple[list[SceneNode], dict[str, str]
         by_joint.setdefault(solid.joint, []).append(placed)
     joints = sorted(by_joint)
     poses = _joint_poses(model, q, joints)
-    nodes, names = [], {}
+    nodes, names, links = [], {}, link_names(model)
     for row, joint in enumerate(joints):
         parent = _parent(model.pin, joint, joints)
         own = poses[:, row]
         if parent != WORLD:
             own = np.linalg.inv(poses[:, parent]) @ own
         turns = Rotation.from_matrix(own[:, :3, :3]).as_quat()
-        link = _link_name(model.pin, joint)
+        link = links.get(joint, str(model.pin.names[joint]))
         shapes = joined_shapes(by_joint[joint])
         nodes.append(pose_node(link, parent, own[:, :3, 3], turns, shapes))
         word = hanim_name(model.name, "" if joint == 1 else model.pin.names[joint])
@@ -323,14 +319,6 @@ def _parent(tree: pin.Model, joint: int, joints: Sequence[int]) -> int:
         if joint in joints:
             return joints.index(joint)
     return WORLD
-
-
-def _link_name(tree: pin.Model, joint: int) -> str:
-    """Name of the link that a joint moves."""
-    for frame in tree.frames:
-        if frame.type == pin.FrameType.BODY and frame.parentJoint == joint:
-            return str(frame.name)
-    return str(tree.names[joint])
 
 
 def _bodies_scene(run: Run, rows: np.ndarray, times: np.ndarray) -> MovingScene:
