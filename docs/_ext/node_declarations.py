@@ -144,13 +144,21 @@ class Module:
             if not isinstance(loop, ast.For) or call not in ast.walk(loop):
                 continue
             name, _, method = ast.unparse(loop.iter).rpartition(".")
-            table = self._values.get(name, [None])[0]
-            if method != "items()" or not isinstance(table, ast.Dict):
+            if method != "items()":
                 continue
             names = [ast.unparse(part) for part in getattr(loop.target, "elts", [])]
-            for key, value in zip(table.keys, table.values, strict=True):
-                texts = [self.text_of(part) for part in (key, value) if part]
+            for texts in self._rows(name):
                 yield dict(zip(names, texts, strict=True))
+
+    def _rows(self, name: str) -> Iterator[tuple[str, str]]:
+        """Keys and values of a table of this module, or of one that it imports."""
+        table = self._values.get(name, [None])[0]
+        if isinstance(table, ast.Dict):
+            for key, value in zip(table.keys, table.values, strict=True):
+                if key is not None:
+                    yield self.text_of(key), self.text_of(value)
+        elif self._imports.get(name, "").startswith("humans_sim.applications."):
+            yield from getattr(import_module(self._imports[name]), name).items()
 
     def alternatives(self, call: ast.Call) -> list[str]:
         """The other text that the first argument may be: ``a if ... else b``."""

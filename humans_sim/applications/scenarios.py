@@ -34,19 +34,17 @@ if TYPE_CHECKING:
 WRIST, NETWORK = "wrist", "network"
 """Methods of scenarios with a wrist or a puppet, which have their own."""
 _TIME = ("end", "sampling_period")
-_OPTIONS = (
-    "integrator",
-    "rtol",
-    "atol",
-    "max_step",
-    "max_work",
-    "impact",
-    "time_step",
-    "zeno_time",
-    "zeno_speed",
-    "creep_speed",
-    "hand_over",
-)
+TOLERANCES = {
+    "rtol": "relative tolerance of the integrator",
+    "atol": "absolute tolerance of the integrator [m, rad, m/s, rad/s]",
+    "max_step": "largest step of the integrator [s]",
+    "max_work": "evaluations that 10 ms of motion may take",
+    "zeno_time": "impacts of one contact closer than this pile up [s]",
+    "zeno_speed": "if they are slower than this, too [m/s]",
+    "creep_speed": "speed below which friction is less than Coulomb's [m/s]",
+}
+"""Numbers of the integration, in files of scenarios and as parameters of nodes."""
+_OPTIONS = ("integrator", "impact", "time_step", "hand_over", *TOLERANCES)
 _OPTIONAL = (
     "model",
     "problem",

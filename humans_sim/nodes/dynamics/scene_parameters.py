@@ -13,6 +13,7 @@ from typing import Any
 
 import pinocchio as pin
 
+from humans_sim.applications.scenarios import TOLERANCES
 from humans_sim.contact import Box, HalfSpace
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.impact import LAWS
@@ -145,17 +146,6 @@ def declare_soft_ground(given: Any, ground: Ground) -> Ground:
     return replace(ground, solids=soft.scene(ground.friction).solids, surface=soft)
 
 
-_TOLERANCES = {
-    "rtol": "relative tolerance of the integrator",
-    "atol": "absolute tolerance of the integrator [m, rad, m/s, rad/s]",
-    "max_step": "largest step of the integrator [s]",
-    "max_work": "evaluations that 10 ms of motion may take",
-    "zeno_time": "impacts of one contact closer than this pile up [s]",
-    "zeno_speed": "if they are slower than this, too [m/s]",
-    "creep_speed": "speed below which friction is less than Coulomb's [m/s]",
-}
-
-
 def declare_integration(given: Any, time_step: float) -> dict[str, Any]:
     """Options of a simulation; the time step is for where none is given [s]."""
     number, choice = given.number, given.choice
@@ -175,7 +165,7 @@ def declare_integration(given: Any, time_step: float) -> dict[str, Any]:
             "hand_over", True, "time steps go on where events jam (event_driven)"
         ),
     }
-    for name, text in _TOLERANCES.items():
+    for name, text in TOLERANCES.items():
         value = number(name, 0.0, f"{text}; 0: as the integrator has it", 0.0)
         if value:
             options[name] = value
