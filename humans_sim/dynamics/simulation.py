@@ -64,6 +64,7 @@ class SimulationError(HumansError):
     """A simulation could not continue.
 
     Attributes:
+        time: when [s]; ``q``, ``v`` and ``z`` are the state then.
         run: everything computed so far.
     """
 

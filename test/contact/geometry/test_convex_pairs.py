@@ -30,7 +30,7 @@ class Pair:
 
     def __init__(self, one: np.ndarray = CORNERS, other: np.ndarray = CORNERS) -> None:
         self.cores = [ConvexCore.of(one), ConvexCore.of(other)]
-        self.table = CoreTable.of(self.cores).arrays()
+        self.table = tuple(CoreTable.of(self.cores))
         self.solids = [solid(core) for core in self.cores]
 
     def at(self, pose: pin.SE3) -> tuple[np.ndarray, np.ndarray, float]:
