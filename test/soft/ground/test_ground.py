@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import humans_sim.soft as soft
-from humans_sim.soft.packed_numbers import packed_heights, unpacked_heights
 from humans_sim.core.errors import ParameterError
+from humans_sim.soft.packed_numbers import packed_heights, unpacked_heights
 
 SOLE = np.array([[0.0, 0.0], [0.06, 0.0], [0.0, 0.04], [0.06, 0.04]])
 
