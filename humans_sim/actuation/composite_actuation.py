@@ -14,10 +14,13 @@ from humans_sim.results.records import Event, Signal
 
 
 class CompositeActuation(Actuation):
-    """The sum of ``parts``, actuations whose states stand in z one after the other.
+    """The sum of several actuations; their states stand one after the other in z.
 
     A command is a sequence of one command for each part, None for a part that keeps its
     own. Each part delays its commands as it does alone.
+
+    Args:
+        parts: the actuations.
     """
 
     def __init__(self, parts: Sequence[Actuation]) -> None:

@@ -47,15 +47,20 @@ _GUARD = 1e-9
 
 
 class Hoist(Actuation):
-    """Cables at tags of a link of ``model``, paid out by a schedule; no commands.
+    """Cables at tags of one link, paid out by a schedule; it takes no commands.
 
     Args:
+        model: what hangs.
         schedule: times [s] and what is paid out by then [m], in the order of time. It
             rests at each of them; between them it goes from rest to rest.
         tags: where the cables are; by default those called ``suspension_...``.
         length: of the cables at the start [m].
         stiffness: of a cable [N/m].
         damping: of a cable [N s/m].
+
+    Attributes:
+        tags: the same.
+        stiffness: the same.
     """
 
     def __init__(
@@ -212,7 +217,12 @@ class Hoist(Actuation):
 
 
 class SuspendedActuation(CompositeActuation):
-    """The actuation of a robot that hangs on a hoist; commands are the actuation's."""
+    """The actuation of a robot that hangs on a hoist; commands are the actuation's.
+
+    Args:
+        actuation: of the robot.
+        hoist: what it hangs on.
+    """
 
     def __init__(self, actuation: Actuation, hoist: Hoist) -> None:
         super().__init__([actuation, hoist])

@@ -314,7 +314,14 @@ class Stimulator(PositiveNumbers):
         return min(max(share, 0.0), 1.0) * self.max_charge
 
     def recruitment(self, charge: float) -> float:
-        """Share of the fibres that a pulse of a charge [A s] recruits, 0 to 1."""
+        """Share of the fibres that a pulse of this charge recruits, 0 to 1.
+
+        Args:
+            charge: pulse width times current [A s].
+
+        Raises:
+            ParameterError: negative, not a number, or beyond the largest pulse.
+        """
         if not 0.0 <= charge <= self.max_charge * (1.0 + _ROUNDING):
             raise ParameterError(
                 f"a pulse must have 0 to {self.max_charge:g} A s (width times "

@@ -70,7 +70,7 @@ def simulate_muscle(
     """Stimulate a muscle whose length is given.
 
     Args:
-        parameters: of the muscle.
+        parameters: the muscle.
         pulses: when each pulse acts [s], and its charge [A s].
         strain: of the muscle, fixed (isometric) or a function of time.
         t_end: end of the run, which starts at zero [s].
@@ -80,6 +80,10 @@ def simulate_muscle(
         signal: shape of the command signal.
         stimulator: the largest pulse.
         rtol: relative tolerance.
+
+    Raises:
+        ParameterError: a pulse or a time is out of range.
+        MuscleError: the equations have no unique solution at some state.
     """
     if not (math.isfinite(t_end) and t_end > 0 and 0 < sampling_period <= t_end):
         raise ParameterError("t_end and sampling_period must be above zero")

@@ -88,7 +88,12 @@ class RobotSetup:
         """The setup of a model: of the package, or of a file beside the model.
 
         A robot in ``robot.urdf`` may have a ``robot.robot.yaml``; without one, its
-        limits suggest its servos; without soles, ``otherwise`` names a robot.
+        limits suggest its servos.
+
+        Args:
+            model: the model.
+            otherwise: robot whose file is taken where the model has none; the defaults
+                where this is empty.
         """
         name = robot_of(model, otherwise)
         beside = robot_file(model.parts.source)
@@ -100,7 +105,12 @@ class RobotSetup:
 
     @classmethod
     def from_file(cls, name: Path | str) -> RobotSetup:
-        """Read a file of ``config/robots`` by its name, or one's own by its path."""
+        """Read a file of ``config/robots`` by its name, or one's own by its path.
+
+        Raises:
+            ModelFileError: the file is malformed; with file and line.
+            ParameterError: the package has no such robot.
+        """
         root = read_robot_file(name)
         given = root.fields((), (SERVO, "method", "whole_body", *_NUMBERS))
         values: dict[str, Any] = {}

@@ -271,6 +271,14 @@ class ScrewDriveMotors(DelayedActuation):
         """Voltages that give these joint torques now, not limited (nmotors,) [V].
 
         The inverse of the motor model: friction and back EMF are compensated.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            joint_torques: in the order of ``model.joint_names`` (njoints,) [N m].
+
+        Raises:
+            ConfigurationError: the drives have a dead point in this posture.
         """
         joint_torques = np.asarray(joint_torques, dtype=float)
         ratios = self.gear_ratios(q)

@@ -168,7 +168,11 @@ class Servo(DelayedActuation):
 
     @property
     def lags(self) -> np.ndarray:
-        """Times by which joints follow positions without a speed (njoints,) [s]."""
+        """Times by which joints follow positions that come without a speed (njoints,).
+
+        Raises:
+            ParameterError: a gain is zero: nothing follows.
+        """
         return np.array([item.lag for item in self._each])
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -224,8 +224,13 @@ class Person:
     ) -> tuple[Model, MarkerSet]:
         """The model and where its markers are.
 
-        The arguments are for the static trial: what its file leaves open, the file of
-        the laboratory's labels, and whether one is measured that cannot be a person.
+        Args:
+            reading: what the file of the static trial leaves open.
+            correspondence: file of the laboratory's labels, for the static trial.
+            force: measure also from a static trial that cannot be a person.
+
+        Raises:
+            HumansError: a file is wrong, or a size is.
         """
         if self.subject is not None:
             return _calibrated(self.subject, content_hash(self.subject))

@@ -373,7 +373,13 @@ def scenario_names() -> list[str]:
 def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scenario:
     """Read a scenario of the package, or a file of one's own.
 
-    The settings are words and numbers instead of the file's, by their dotted keys.
+    Args:
+        name: of the scenario, or its file.
+        settings: words and numbers instead of the file's, by their dotted keys.
+
+    Raises:
+        ParameterError: no such scenario.
+        ModelFileError: the file is malformed, or a setting is.
     """
     path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)

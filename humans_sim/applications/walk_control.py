@@ -88,7 +88,15 @@ def walking_robot(
 
 
 def rising_walker(walker: Walker, automatic: bool = True) -> RisingWalker:
-    """A walker that gets up by the package's motions, by itself or when asked."""
+    """A walker that gets up by the package's motions for its robot.
+
+    Args:
+        walker: leads it while it is on its feet.
+        automatic: whether it gets up by itself, or is asked to.
+
+    Raises:
+        ParameterError: the package has no such motions.
+    """
     return RisingWalker(walker, get_up_motions(walker.model), automatic=automatic)
 
 

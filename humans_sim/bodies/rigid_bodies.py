@@ -82,6 +82,9 @@ class RigidBodies:
             rotations: (n, 3, 3); none unless given.
             velocities: of the centres (n, 3) [m/s]; at rest unless given.
             spins: angular velocities in the world's frame (n, 3) [rad/s].
+
+        Raises:
+            BodyError: an array has a wrong shape, or a matrix is no rotation.
         """
         n = len(self)
         places = _rows(positions, (n, 3), "positions")

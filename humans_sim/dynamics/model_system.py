@@ -325,7 +325,13 @@ class ModelSystem:
         return self._links
 
     def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
-        """Whether no links can touch each other soon; their gaps then count as 1 m."""
+        """Whether no links can touch each other soon; their gaps then count as 1 m.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            time: half a step [s].
+        """
         links, tree = self._links, self._tree_arrays
         if not len(links):
             return True
@@ -423,7 +429,12 @@ class ModelSystem:
         return self._bounded.turns
 
     def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
-        """Rows of dry, rolling and torsional friction, after the terms at q."""
+        """Rows of dry, rolling and torsional friction, after equations of motion at q.
+
+        Args:
+            q: configuration.
+            which: contacts of the step (k,).
+        """
         if not self._bounded.any:
             return None
         spin = np.zeros((len(which), 3, self.nv))
@@ -451,7 +462,12 @@ class ModelSystem:
         return gaps
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Numbers of what some contacts of points are with: a face, an edge (k,)."""
+        """Numbers of what some contacts of points are with: a face, an edge (k,).
+
+        Args:
+            q: configuration.
+            which: indices of the contacts (k,).
+        """
         data = self._data
         pin.forwardKinematics(self._pin, data, q)
         self._read(data, 0)
@@ -478,7 +494,14 @@ class ModelSystem:
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
     ) -> np.ndarray:
-        """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
+        """Generalised force of a world force at a point of a link (nv,).
+
+        Args:
+            q: configuration.
+            link: a link or frame; empty for the base.
+            point: in the link's frame [m].
+            force: in the world [N].
+        """
         generalised = point_force(self._pin, self._data, q, link, point, force)
         generalised[self.locked] = 0.0
         return generalised

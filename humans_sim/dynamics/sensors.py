@@ -333,7 +333,15 @@ _WORDS = ("frame", "sole")
 
 
 def read_sensors(path: Path | str) -> list[Sensor]:
-    """The sensors that the file at ``path`` (``.yaml``) describes, by name."""
+    """The sensors that a file describes, by name.
+
+    Args:
+        path: the file, ``.yaml``.
+
+    Raises:
+        ModelFileError: the file is missing, or something in it is wrong; it names the
+            line and the key.
+    """
     return sensors_of(read_yaml(path))
 
 

@@ -240,7 +240,10 @@ class Simulation:
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
     ) -> Stepper:
-        """A stepper to be advanced by hand; it calls a controller that has a period."""
+        """A stepper at the given state, to be advanced by hand.
+
+        It calls a controller that has a period; otherwise commands are given by hand.
+        """
         q = np.asarray(q, dtype=float)
         v = self._velocity(v)
         self.system.check_state(q, v)
@@ -420,7 +423,13 @@ class Simulation:
         events: Sequence[Event],
         event_states: Sequence[EventState] = (),
     ) -> Run:
-        """A run of samples and events of a stepper that was advanced by hand."""
+        """A run of samples and events of a stepper that was advanced by hand.
+
+        Args:
+            samples: in the order of time; those of a stream are written to its file.
+            events: what happened.
+            event_states: states before and after events, where they were kept.
+        """
         info: dict[str, Any] = {
             "system": self.system.name,
             "method": self.method,

@@ -320,7 +320,12 @@ class _Motion(NamedTuple):
 
 
 class FrameView:
-    """The view of a model from a link or frame, ``reference``; empty: the world."""
+    """The view of a model from one of its links, or from the world.
+
+    Args:
+        model: the model.
+        reference: name of a link or frame; empty for the world.
+    """
 
     def __init__(self, model: Model, reference: str = "") -> None:
         """Use :meth:`humans_sim.Model.seen_from`."""
@@ -361,7 +366,11 @@ class FrameView:
         return np.concatenate([linear[0], about.rotation.T @ angular])
 
     def tags(self, q: np.ndarray) -> np.ndarray:
-        """Tags, then the centre of mass [m]: TagPositionInPelvisFrame."""
+        """Tags, then the centre of mass (ntags + 1, 3) [m].
+
+        The manual's TagPositionInPelvisFrame and, in the last row,
+        COMPositionInPelvisFrame.
+        """
         data = self._move(q, self._still)
         base = self._pose(data)
         moved: np.ndarray = (self._points(data) - base.translation) @ base.rotation

@@ -131,7 +131,11 @@ class Model:
         return q
 
     def standing(self, joints: np.ndarray) -> np.ndarray:
-        """Upright configuration with joint angles, lowest contact on the ground."""
+        """Upright configuration with these joint angles, lowest contact on the ground.
+
+        Args:
+            joints: angles in the order of :attr:`joint_names` [rad].
+        """
         q = self.neutral()
         q[7:] = joints
         if self.contact_names:
@@ -383,7 +387,12 @@ class Model:
     def with_tag_positions(
         self, positions: Mapping[str, np.ndarray] | np.ndarray
     ) -> Model:
-        """The model with tags moved, by name or all in order (SetTag2JointLengths)."""
+        """The model with tags moved on their segments, HuMAnS axes [m].
+
+        Args:
+            positions: by tag name, or all of them (ntags, 3) or flat in tag order
+                (the manual's SetTag2JointLengths).
+        """
         from humans_sim.models.files.named_models import named_tags
 
         given = named_tags(self.tag_names, positions, self.name)

@@ -216,7 +216,12 @@ def _grid(
 def ball_model(volume: Volume, metric: str = "3-4-5") -> BallModel:
     """The medial balls of a bone.
 
-    The metric is a mask of 3 x 3 x 3 (``3-4-5``, ``5-7-9``), or ``euclidean``.
+    Args:
+        volume: the bone.
+        metric: a mask of 3 x 3 x 3 (``3-4-5``, ``5-7-9``), or ``euclidean``.
+
+    Raises:
+        AnatomyError: no mask has that name, or it reaches beyond the neighbours.
     """
     if metric == EUCLIDEAN:
         voxels, distances = _power_axis(volume.inside)

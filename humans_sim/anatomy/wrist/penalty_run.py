@@ -356,13 +356,19 @@ def move_quasistatic(
 ) -> WristRun:
     """Move a wrist by its driven bones, at rest in each place of the hand.
 
-    Of the motion only its kind and its angles count: times are those of its ramp. K of
-    each pair of balls is a stiffness [N/m]; samples are places of the hand, the first
-    at rest, at equal angles. Progress is called with the places reached and their
-    number.
+    Args:
+        wrist: its bones and ligaments.
+        motion: of the hand; adduction by 30 degrees unless given. Only its kind and
+            its angles count: times are those of its ramp.
+        stiffness: K of each pair of balls [N/m].
+        samples: places of the hand, the first at rest, at equal angles.
+        progress: called with the places reached and their number.
 
     Returns:
         the run; ``unsettled`` counts the places where forces are left.
+
+    Raises:
+        AnatomyError: a number makes no sense.
     """
     motion = HandMotion() if motion is None else motion
     if samples < 2:

@@ -127,7 +127,14 @@ class WristRun:
 
 
 def load_wrist_run(path: Path | str) -> WristRun:
-    """Read a motion (``.npz``) that :meth:`WristRun.save` wrote."""
+    """Read a motion that :meth:`WristRun.save` wrote.
+
+    Args:
+        path: of the file (``.npz``).
+
+    Raises:
+        WristRunFileError: the file is missing, damaged or of another kind.
+    """
     return WristRun(**read_wrist_run(Path(path)))
 
 

@@ -212,7 +212,11 @@ class Ground:
         self.table()
 
     def table(self, reach: float = 0.0) -> np.ndarray:
-        """The solids as numbers (nsolids, 16); ``reach``: of the largest ball [m]."""
+        """The solids as numbers (nsolids, 16), for the compiled distance.
+
+        Args:
+            reach: radius of the largest ball that touches them [m].
+        """
         rows = np.array([solid.row() for solid in self.solids]).reshape(-1, 16)
         start = 0
         for row, solid in zip(rows, self.solids, strict=True):
@@ -289,7 +293,14 @@ class Ground:
         """Stairs as one mesh that climbs along x from ``start``, standing on the floor.
 
         :meth:`with_steps` makes the same of boxes. In one mesh no step hides in the one
-        above, so there are fewer contacts. Lengths are in [m].
+        above, so there are fewer contacts.
+
+        Args:
+            count: number of steps.
+            rise: of each [m].
+            depth: of each [m].
+            start: x of the first riser [m].
+            width: along y, around y = 0 [m].
         """
         return self.with_solids(stairs_mesh(count, rise, depth, start, width))
 
@@ -301,7 +312,15 @@ class Ground:
         platform: float = 0.0,
         width: float = 2.0,
     ) -> Ground:
-        """A ramp that climbs along x from ``start``, standing on the floor [rad, m]."""
+        """A ramp that climbs along x from ``start``, standing on the floor.
+
+        Args:
+            angle: of the ramp, 0 to 1.5 [rad].
+            length: of the ramp along x [m].
+            start: x of its foot [m].
+            platform: length of the level part behind it [m].
+            width: along y, around y = 0 [m].
+        """
         return self.with_solids(ramp_mesh(angle, length, start, platform, width))
 
     def with_rubble(
@@ -312,7 +331,15 @@ class Ground:
         spacing: float = 0.02,
         start: float = 0.0,
     ) -> Ground:
-        """Random heights [m] on the floor from ``x = start`` on, by their seed."""
+        """Random heights on the floor from ``x = start`` on, around y = 0.
+
+        Args:
+            seed: of the random numbers; the same seed gives the same rubble.
+            height: of the highest [m].
+            size: of the field along x and y [m].
+            spacing: of its grid [m].
+            start: x at which it begins [m].
+        """
         return self.with_solids(rubble_field(seed, height, size, spacing, start))
 
     def with_chair(

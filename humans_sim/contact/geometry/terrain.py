@@ -166,11 +166,17 @@ class TriangleMesh:
 
     Equal vertices are one. The faces wind counter-clockwise seen from outside. Beyond
     the border of an open surface there is nothing to touch but the border itself.
-    ``name`` and ``friction`` are as of other solids.
 
     Attributes:
         vertices: (n, 3) [m].
         faces: three vertices each (m, 3).
+        name: what messages and events call it.
+        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
+            None for that of the scene.
+
+    Raises:
+        ParameterError: the mesh is empty, too large, degenerate, not a surface with two
+            sides, or turned inside out.
     """
 
     vertices: np.ndarray
@@ -197,7 +203,18 @@ class TriangleMesh:
         name: str = "mesh",
         friction: float | None = None,
     ) -> TriangleMesh:
-        """Read a mesh from ``.stl``, ``.obj`` or ``.ply``; a scale of 0.001 for mm."""
+        """Read a mesh from ``.stl``, ``.obj`` or ``.ply``.
+
+        Args:
+            path: the file.
+            scale: of its coordinates, e.g. 0.001 for millimetres.
+            origin: where its origin lies in the world [m].
+            name: what messages and events call it.
+            friction: Coulomb's coefficient, or None.
+
+        Raises:
+            FileError: the file cannot be read, or its mesh is not sound.
+        """
         shift = finite_array(origin, (3,), f"origin of {name}")
         return read_mesh_file(
             path, scale, lambda v, f: cls(v + shift, f, name, friction)
@@ -239,15 +256,20 @@ class HeightField(TriangleMesh):
     The height ``heights[i, j]`` lies over ``x = origin_x + i spacing`` and
     ``y = origin_y + j spacing``. Each cell is two triangles, split along the diagonal
     from (i, j) to (i + 1, j + 1): the surface is the mesh that is drawn, flat parts are
-    planes, and distances to it are exact. A bilinear cell is neither. ``name`` and
-    ``friction`` are as of other solids.
+    planes, and distances to it are exact. A bilinear cell is neither.
 
     Args:
         heights: over ``origin`` (nx, ny), 2 or more along each side [m].
         spacing: of the grid [m]; one number, or those along x and y.
         origin: place of ``heights[0, 0]`` at height zero [m].
+        name: what messages and events call it.
+        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
+            None for that of the scene.
         bottom: height of the flat bottom over ``origin`` [m]; a tenth of the longer
             side below the lowest height unless given.
+
+    Raises:
+        ParameterError: heights or spacing cannot be used.
     """
 
     heights: np.ndarray
@@ -311,6 +333,19 @@ class HeightField(TriangleMesh):
         """Heights from the grey levels of a picture: black 0, white ``height``.
 
         Its right side lies along x, its upper side along y.
+
+        Args:
+            path: a picture of 8 or 16 bits a pixel (png, tif, bmp, pgm, jpg).
+            size: of the field along x and y [m].
+            height: of white over black [m].
+            origin: of its lower left corner [m]; such that the field lies around the
+                world's origin unless given.
+            name: what messages and events call it.
+            friction: Coulomb's coefficient, or None.
+
+        Raises:
+            FileError: the picture cannot be read or is too large.
+            ParameterError: the numbers cannot be used.
         """
         sides = finite_array(size, (2,), f"size of {name}")
         if (sides <= 0).any() or not (np.isfinite(height) and height > 0):
@@ -333,6 +368,10 @@ class HeightField(TriangleMesh):
         """Heights from an array (``.npy``) or a table (``.csv``).
 
         Each row of either is one x.
+
+        Raises:
+            FileError: the file cannot be read, is too large or holds no numbers.
+            ParameterError: the numbers cannot be used.
         """
         grid = read_heights(path, HEIGHTS)
         return cls(grid, spacing, origin, name, friction)

@@ -213,7 +213,14 @@ class ContactJoint(Joint):
         second: Sequence[float] | np.ndarray,
         angle: float = 0.0,
     ) -> JointState:
-        """The bodies put together at a point of each; ``angle``: the article's beta."""
+        """The bodies put together at a point of each.
+
+        Args:
+            first: a point on the surface of body 1, or near it (3,) [m].
+            second: the same of body 2.
+            angle: from e1 of surface 1 to e1 of surface 2, about z [rad]; the article's
+                beta.
+        """
         if not math.isfinite(angle):
             raise ParameterError(f"an angle must be finite, not {angle}")
         turn = 0.0 if self.axes != "second_lines" else angle
@@ -227,7 +234,17 @@ class ContactJoint(Joint):
         near: Sequence[float] | np.ndarray | None = None,
         tolerance: float = 1e-9,
     ) -> JointState:
-        """The contact of bodies in place; ``near``: where to look, in body 1 [m]."""
+        """The contact of bodies that are in place already.
+
+        Args:
+            relative: placement of body 2 in body 1.
+            near: where to look, in body 1 (3,) [m]; where body 2's surface has its
+                origin unless given.
+            tolerance: greatest gap [m] and angle [rad] that counts as contact.
+
+        Raises:
+            NoContactError: the surfaces do not touch; it says gap and angle.
+        """
         state = self.nearest(relative, near)
         if abs(state.gap) > tolerance or state.angle > tolerance:
             raise NoContactError(state.gap, state.angle)

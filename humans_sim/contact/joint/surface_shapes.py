@@ -104,7 +104,11 @@ class Revolution(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Surface):
-    """A sphere of a radius [m] about the origin of its placement."""
+    """A sphere about the origin of its placement.
+
+    Attributes:
+        radius: [m].
+    """
 
     radius: float
     placement: pin.SE3 = placement_field()

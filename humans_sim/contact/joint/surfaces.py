@@ -153,6 +153,11 @@ class Surface(ABC):
         The steps are arcs about the centres of curvature: what the article does with
         a torus. They are exact on a plane, a cylinder and a sphere. On a round surface
         every plane is principal: one arc, straight along the step.
+
+        Args:
+            frame: on the surface, in its body.
+            step: (2,), along the frame's x and y [m].
+            side: +1 where z points outwards, -1 inwards.
         """
         point = self.at(frame.translation)
         if self.round:

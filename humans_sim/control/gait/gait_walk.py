@@ -71,10 +71,14 @@ class GaitWalk(Controller):
 
     It starts in the middle of a stride, with :meth:`start` and :meth:`start_velocity`.
 
-    The phase at the start has one foot flat on the ground; it is called once a period
-    [s].
+    Args:
+        cycle: the stride.
+        period: time between two calls [s].
+        phase: of the stride at the start, with one foot flat on the ground.
 
     Attributes:
+        cycle: the stride.
+        period: time between two calls [s].
         phase: of the stride now, whole numbers at left heel strikes.
         point: of the stride at the last call.
         strikes: times of the heel strikes so far, by side [s].

@@ -93,9 +93,14 @@ class TaskLaw:
         rate: np.ndarray | None = None,
         acceleration: np.ndarray | None = None,
     ) -> Solution:
-        """Accelerations at a state, in coordinates of the task function.
+        """Accelerations at a state.
 
-        Targets are s* (m,), its rate and its acceleration; zero if not given.
+        Args:
+            q: coordinates of the task function.
+            v: their rates.
+            target: s* (m,).
+            rate: its derivative; zero if not given.
+            acceleration: its second derivative; zero if not given.
         """
         task, zero = self.task, np.zeros(self.task.size)
         jacobian = task.jacobian(q)

@@ -419,7 +419,10 @@ _STEP = 1e-4
 class PostureLaw:
     """Torques that lead the joints along curves; joints without one stay at zero.
 
-    The curves are joint angles, by the joint's name [rad], the frequency omega [rad/s].
+    Args:
+        model: the model.
+        curves: of joint angles, by the joint's name [rad].
+        frequency: omega [rad/s].
     """
 
     def __init__(

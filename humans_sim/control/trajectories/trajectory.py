@@ -287,7 +287,12 @@ class TrajectoryFileError(FileError):
 
 
 def write_traj3(path: Path | str, trajectory: Trajectory) -> Path:
-    """Write a trajectory; reading it gives the same numbers to the last bit."""
+    """Write a trajectory; reading it gives the same numbers to the last bit.
+
+    Args:
+        path: of the file.
+        trajectory: to write.
+    """
     lines = [_COUNT, str(len(trajectory.positions)), _DATA]
     lines.append(" ".join(_text(number) for number in trajectory.data))
     lines.append(_POINTS)

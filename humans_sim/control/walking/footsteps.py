@@ -38,7 +38,13 @@ class Side(IntEnum):
 
 
 class Velocity(NamedTuple):
-    """Velocity of the body over the ground: forwards, to the left [m/s, rad/s]."""
+    """Velocity of the body over the ground, in its own axes.
+
+    Attributes:
+        vx: forwards [m/s].
+        vy: to the left [m/s].
+        wz: turn to the left [rad/s].
+    """
 
     vx: float = 0.0
     vy: float = 0.0

@@ -121,9 +121,15 @@ class PatternPoint(NamedTuple):
 class WalkPattern:
     """Generates a walk; the same calls give the same walk.
 
-    Commands take effect at the next knot. Time only goes forwards. The arguments are
-    those of :class:`~humans_sim.control.walking.walker.Walker`; the first knot is at
-    ``t_start`` [s].
+    Commands take effect at the next knot. Time only goes forwards.
+
+    Args:
+        model: a biped.
+        settings: how it walks; by default those that come with the package.
+        t_start: time of the first knot [s].
+        place: where it stands then: the middle between its feet.
+        heights: of uneven ground, on whose levels the feet are put.
+        gravity: of the place to walk in [m/s^2]; the model's unless given.
     """
 
     def __init__(
@@ -251,11 +257,21 @@ class WalkPattern:
     def stand(
         self, t: float, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray
     ) -> np.ndarray:
-        """Stand on feet that are elsewhere from a time on, not yet ticked [s].
+        """Stand on feet that are elsewhere from a time on, then go on.
 
-        With feet far apart it crouches, so that the legs reach the first step: of the
-        foot that is to be lifted, if they can, else of the other. Joint angles of that
-        posture are sought near a guess; ControlError: the legs do not reach.
+        With feet far apart it crouches, so that the legs reach the first step.
+
+        Args:
+            t: when, not before the last tick [s].
+            feet: where they stand.
+            lifted: the foot that steps next, if the legs reach that; else the other.
+            guess: configuration near the posture.
+
+        Returns:
+            Joint angles of that posture.
+
+        Raises:
+            ControlError: the legs do not reach that far.
         """
         crouch, q, lifted = self._reached(feet, lifted, guess)
         middle = self._soles.middle(feet)

@@ -31,10 +31,13 @@ _LATE = 1e-9
 
 
 class ScheduledCommand(NamedTuple):
-    """A command to a walker, and when it is given [s].
+    """A command to a walker, and when it is given.
 
-    No velocity stops it. It makes steps, the closing one included, or walks until the
-    next command; footsteps are made instead, where there are some.
+    Attributes:
+        time: when [s].
+        velocity: to walk with; None stops.
+        steps: how many, the closing one included; None: until the next command.
+        footsteps: that are made instead, where there are some.
     """
 
     time: float
@@ -213,9 +216,13 @@ class Walk(Controller):
         return {**robot, "method": TIME_STEPPING, "integrator": ROSENBROCK}
 
     def start(self, model: Model | None = None) -> np.ndarray:
-        """The configuration in which a biped starts: standing, knees bent.
+        """The configuration in which the walk starts: standing, knees bent.
 
-        By default that of the simulation; ParameterError: there is none yet.
+        Args:
+            model: the biped; by default that of the simulation.
+
+        Raises:
+            ParameterError: no model is known, or there are no settings for it.
         """
         if model is not None:
             return self._walker(model).start()

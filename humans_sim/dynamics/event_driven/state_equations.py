@@ -124,7 +124,16 @@ class StateEquations:
         return np.concatenate([contact, sliding, stepper.loads.signals(state), [clock]])
 
     def handle(self, t: float, x: np.ndarray, fired: np.ndarray) -> np.ndarray:
-        """Handle the :meth:`signals` that fell to zero; the state after them."""
+        """Handle events; the state after them is where integration resumes.
+
+        Args:
+            t: their time [s].
+            x: the state there.
+            fired: which functions of :meth:`signals` fell to zero (n,).
+
+        Returns:
+            the state (q, v, z): velocities may have jumped.
+        """
         fired = np.asarray(fired, dtype=bool)
         if fired.shape != (len(self.names),):
             raise ParameterError(

@@ -288,7 +288,16 @@ class SceneSystem:
         robot: np.ndarray | None = None,
         rotations: Mapping[str, np.ndarray] | None = None,
     ) -> np.ndarray:
-        """A configuration from places [m] and rotations of bodies, by name."""
+        """A configuration from what is usually known.
+
+        Args:
+            places: centres of mass of all bodies, by name [m].
+            robot: the robot's configuration.
+            rotations: of bodies that are turned, by name (3, 3).
+
+        Raises:
+            ConfigurationError: a body is left out, or unknown.
+        """
         names = [body.name for body in self.bodies]
         given = {*places, *(rotations or {})}
         if set(places) != set(names) or not given <= set(names):
@@ -454,7 +463,17 @@ class SceneSystem:
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
     ) -> np.ndarray:
-        """Generalised force (nv,) of a world force at a point of a link or body."""
+        """Generalised force of a world force at a point of a link or body (nv,).
+
+        Args:
+            q: configuration.
+            link: a body, or a link of the robot; empty for its base.
+            point: in the frame of the link or body [m].
+            force: in the world [N].
+
+        Raises:
+            ParameterError: there is no such thing.
+        """
         names, act = [body.name for body in self.bodies], np.zeros(self.nv)
         if link in names:
             pose, k = self.pose(q, link), self.robot_nv + 6 * names.index(link)

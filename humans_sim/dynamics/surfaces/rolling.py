@@ -77,8 +77,16 @@ def rolling_bodies(
 
     Configurations have seven numbers for each body: place of its frame and quaternion
     (x, y, z, w); velocities six: of the frame's origin and the spin, both in the frame.
-    The floor is the plane z = 0 unless given; with infinite friction nothing slides;
-    ``restitution`` is Newton's, ``gravity`` in [m/s^2].
+
+    Args:
+        bodies: what rolls.
+        floor: what it rolls on; the plane z = 0 unless given.
+        friction: Coulomb's coefficient; infinite: nothing slides.
+        restitution: Newton's coefficient.
+        gravity: [m/s^2].
+
+    Raises:
+        BodyError: there is no body, two have one name, or one has no surface.
     """
     names = [body.name for body in bodies]
     if not bodies or len(set(names)) != len(names):

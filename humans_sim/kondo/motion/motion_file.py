@@ -87,7 +87,10 @@ class KondoMotion:
 
 
 def read_motion(path: Path | str) -> KondoMotion:
-    """Read a motion file (``.csv``); its name is the file's.
+    """Read a motion file; its name is the file's.
+
+    Args:
+        path: of the file (``.csv``).
 
     Raises:
         MotionFileError: the file is missing or not a motion; with the line.

@@ -286,7 +286,11 @@ class BaseObserver:
     ) -> None:
         """Forget everything; the next :meth:`update` is a first call.
 
-        Start (7,) and standing (nq,) replace those of the constructor.
+        Args:
+            start: pose of the base (7,) in place of that of the constructor. The first
+                foot on the ground is then where this puts it.
+            standing: a configuration (nq,); the first foot on the ground is where it is
+                in this, whatever the start says.
         """
         if start is not None:
             self._start, self._standing = _pose(start), {}

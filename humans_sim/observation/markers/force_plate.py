@@ -39,7 +39,11 @@ class GroundReaction:
         check_series(self.times, self.force, self.point, self.torque)
 
     def wrench(self, about: np.ndarray) -> np.ndarray:
-        """Force, and moment about points (3,), (n, 3) [m]; zero without load (n, 6)."""
+        """Force, and its moment about a point (n, 6) [N, N m]; zero without load.
+
+        Args:
+            about: the point (3,) or points (n, 3) [m].
+        """
         moment = np.cross(self.point - about, self.force) + self.torque
         wrench = np.concatenate([self.force, moment], axis=1)
         return np.where(np.isnan(self.point).any(axis=1)[:, None], 0.0, wrench)
@@ -159,7 +163,12 @@ class ForcePlate:
         )
 
     def contains(self, points: np.ndarray, margin: float = 0.0) -> np.ndarray:
-        """Whether points (n, 3) lie on the plate and a margin [m], from above (n,)."""
+        """Whether points lie within the corners, seen from above (n,).
+
+        Args:
+            points: (n, 3) [m].
+            margin: by which the plate is taken larger [m].
+        """
         axes = plate_axes(self.corners)[:, :2]
         inner = (points - self.centre) @ axes
         reach = np.abs((self.corners - self.centre) @ axes).max(axis=0) + margin

@@ -240,10 +240,14 @@ class PipelineSettings:
     def of_files(
         cls, settings: Path | str | None, correspondence: Path | None
     ) -> PipelineSettings:
-        """Settings of a YAML file, and a correspondence that goes before its own.
+        """Settings of a file, and a file of correspondences that goes before its own.
+
+        Args:
+            settings: a YAML file; None for the defaults.
+            correspondence: None for that of the settings.
 
         Raises:
-            HumansError: the file of settings is wrong.
+            HumansError: a file of settings is wrong.
         """
         chosen = cls() if settings is None else cls.load(settings)
         if correspondence is None:

@@ -377,7 +377,11 @@ class Reconstruction:
         return np.asarray(self.std[:, 6 + self.model.joint_names.index(name)])
 
     def save(self, path: Path | str) -> Path:
-        """Write everything (``.npz``), for :func:`humans_sim.load_reconstruction`."""
+        """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.
+
+        Returns:
+            The path.
+        """
         return save_reconstruction(self, path)
 
     def to_mot(self, path: Path | str, convention: str | Path = HUMANS) -> Path:

@@ -131,7 +131,12 @@ class DeformableGround:
         name: what messages and contacts call it; that of a preset unless given.
 
     Attributes:
+        screen: its pins.
+        origin: (3,) [m].
         contact: as given, times the firmness.
+        patch: the same [m].
+        thickness: the same [m].
+        name: the same.
         history: how it was deformed in the course of a run.
         worst_residual: of the contact problems under a biped [m/s].
 
@@ -240,11 +245,19 @@ class DeformableGround:
             )
 
     def patches(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the pins that points press on, row by row, and shares (n, m).
+        """Pins that points press on, and their shares.
 
-        A share falls off evenly to zero along x and along y, and they sum up to 1; with
-        a patch of the spacing they are those of bilinear interpolation. SoftError: a
-        point (n, 2 or 3) [m] is beside the screen.
+        A share falls off evenly to zero along x and along y; with a patch of the
+        spacing they are those of bilinear interpolation.
+
+        Args:
+            points: in the world (n, 2 or 3) [m].
+
+        Returns:
+            numbers of pins, row by row (n, m), and shares, which sum up to 1 (n, m).
+
+        Raises:
+            SoftError: a point is beside the screen.
         """
         self.check_on(points)
         place = (points[:, :2] - self.origin[:2]) / self.screen.spacing
@@ -269,7 +282,15 @@ class DeformableGround:
         return height
 
     def step(self, points: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-        """One sample under moving points (n, 3) [m, m/s]; forces on them (n, 3) [N]."""
+        """One sample under points.
+
+        Args:
+            points: in the world (n, 3) [m].
+            velocities: of the points (n, 3) [m/s].
+
+        Returns:
+            Forces on the points (n, 3) [N].
+        """
         points, velocities = np.asarray(points, float), np.asarray(velocities, float)
         pins, weights = self.patches(points)
         contact = self.contact

@@ -176,7 +176,11 @@ class GroundHistory:
 
 
 def footprints_of(run: Run) -> Footprints:
-    """The footprints of a run in its ground; SoftError: it has none."""
+    """The footprints of a run in its ground.
+
+    Raises:
+        SoftError: its ground is rigid, or the record is damaged.
+    """
     surface = _surface(run)
     with _damaged():
         heights = unpacked_heights(str(surface["heights"]), _shape(surface))
@@ -184,7 +188,12 @@ def footprints_of(run: Run) -> Footprints:
 
 
 def ground_history(run: Run) -> GroundHistory:
-    """How the ground of a run was deformed in time; SoftError: it was not kept."""
+    """How the ground of a run was deformed in its course.
+
+    Raises:
+        SoftError: its ground is rigid, its course was not kept, or the record is
+            damaged.
+    """
     surface = _surface(run)
     if not surface.get("history"):
         raise SoftError("the run has no record of its ground's course")

@@ -66,6 +66,10 @@ class PinScreen:
         rest: height at rest [m].
 
     Attributes:
+        shape: numbers of pins.
+        law: as given.
+        spacing: [m].
+        rest: [m].
         time: of the heights [s].
 
     Raises:
@@ -173,9 +177,13 @@ class PinScreen:
         self.time += steps * self.law.period
 
     def imprint(self, markers: Markers) -> np.ndarray:
-        """One sample under markers; what the pins do to them (p, 3) [N].
+        """One sample under markers.
 
-        They begin anew where there are not as many as at the sample before.
+        Args:
+            markers: as many at each sample as at the one before, or they begin anew.
+
+        Returns:
+            What the pins do to the markers (p, 3) [N].
         """
         if len(self.shape) != 2:
             raise SoftError("markers press on screens of two dimensions")

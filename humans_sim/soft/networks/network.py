@@ -68,12 +68,15 @@ class Link:
 
 
 class Network:
-    """Masses and links, built piece by piece, in their order.
+    """Masses and links, built piece by piece.
 
     Attributes:
+        names: of the masses, in their order.
         masses: 0 for those that are held or driven [kg].
-        positions: at the beginning [m]; velocities likewise [m/s].
+        positions: at the beginning [m].
+        velocities: at the beginning [m/s].
         driven: indices of the masses whose motion is given.
+        links: in their order.
         crowds: groups of masses with a law between all pairs.
     """
 
@@ -203,10 +206,16 @@ class Network:
         offset: _Vector = (0.0, 0.0, 0.0),
         velocity: _Vector = (0.0, 0.0, 0.0),
     ) -> list[MPoint]:
-        """Add a copy of another network as a part of this one.
+        """Add another network as a part of this one.
 
-        Its masses are moved by an offset [m], have more velocity [m/s], and a prefix
-        before their names; their M points here are given back in their order.
+        Args:
+            module: it is copied.
+            prefix: before the names of its masses.
+            offset: of its positions [m].
+            velocity: added to those of its masses [m/s].
+
+        Returns:
+            The M points of its masses here, in their order.
         """
         base, shift = len(self.names), len(self.links)
         MASSES.check("the network", base + len(module.names), error=SoftError)
@@ -236,7 +245,11 @@ class Network:
         return MPoint(self._index[name])
 
     def check(self) -> None:
-        """Refuse a link with an open end, and a network that has no mass."""
+        """Look for holes.
+
+        Raises:
+            NetworkConnectionError: a link has an open end; the network has no mass.
+        """
         if not any(mass > 0.0 for mass in self.masses):
             raise NetworkConnectionError("the network has no mass that can move")
         for index, link in enumerate(self.links):

@@ -105,7 +105,10 @@ class NetworkSimulation:
         floor: under all masses; None for none.
 
     Attributes:
+        network: as it was given.
+        period: [s].
         time: of the positions [s].
+        floor: or None.
     """
 
     def __init__(
@@ -206,11 +209,16 @@ class NetworkSimulation:
         driven: np.ndarray | None = None,
         watch: Sequence[str] | None = None,
     ) -> np.ndarray:
-        """Many samples, each with positions of the driven masses (steps, d, 3) [m].
+        """Many samples.
+
+        Args:
+            steps: number of samples.
+            driven: positions of the driven masses in each (steps, d, 3) [m].
+            watch: masses to record; all where None.
 
         Returns:
-            Positions of the masses to watch, all by default, those before any step
-            first (steps + 1, masses, 3) [m].
+            Positions, those of the first sample before any step first
+            (steps + 1, masses, 3) [m].
 
         Raises:
             SoftError: the motion has left all bounds.
