@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -60,7 +61,7 @@ def measure(command: str, kernels: Path) -> Measured:
     """
     with tempfile.TemporaryDirectory() as folder:
         numbers = Path(folder) / "numbers.json"
-        words = command.split()
+        words = shlex.split(command)
         if words[0] == "reconstruct":
             words += ["--output", str(Path(folder) / "results")]
         subprocess.run(

@@ -273,6 +273,10 @@ class _Ended(NamedTuple):
 
 
 def compile(
+    commands: Annotated[
+        list[str] | None,
+        typer.Argument(help='Commands that shall compile nothing: "run human-gait".'),
+    ] = None,
     workers: Annotated[
         int | None,
         checked_option("Commands side by side; default: one a core.", number(least=1)),
@@ -280,8 +284,9 @@ def compile(
 ) -> None:
     """Compile the kernels that the first simulations need; it takes some minutes.
 
-    Runs of some scenarios and of a reconstruction do it, in several processes. What is
-    compiled is kept, so that it can be interrupted, and done again after an update.
+    Runs of some scenarios and of a reconstruction do it, in several processes, or the
+    commands that are named. What is compiled is kept, so that it can be interrupted,
+    and done again after an update.
     """
     from humans_sim.applications.batch.runner import cores
     from humans_sim.cli.output import Display
@@ -302,14 +307,14 @@ def compile(
             "machine code cannot be kept, as nothing can be written: set "
             "NUMBA_CACHE_DIR to a folder"
         )
-    total, before, start = len(_FIRST_COMMANDS), kept(), time.perf_counter()
-    say(
-        "compiling kernels, once: about 7 minutes of processor time if none is kept yet"
-    )
+    chosen = commands or _FIRST_COMMANDS
+    total, before, start = len(chosen), kept(), time.perf_counter()
+    note = "" if commands else ": about 7 minutes of processor time if none is kept yet"
+    say(f"compiling kernels, once{note}")
     shown, failed = Display(), []
     with shown.bars, tempfile.TemporaryDirectory() as folder:
         done = 0
-        for ended in _side_by_side(Path(folder), workers or cores()):
+        for ended in _side_by_side(chosen, Path(folder), workers or cores()):
             if ended is not None:
                 done += 1
                 failed += [ended] if ended.code else []
@@ -327,9 +332,11 @@ def compile(
         )
 
 
-def _side_by_side(folder: Path, workers: int) -> Iterator[_Ended | None]:
-    """Run the first commands, some at a time; None now and then, while none ends."""
-    waiting = deque(enumerate(_FIRST_COMMANDS))
+def _side_by_side(
+    commands: Sequence[str], folder: Path, workers: int
+) -> Iterator[_Ended | None]:
+    """Run commands, some at a time; None now and then, while none ends."""
+    waiting = deque(enumerate(commands))
     running: dict[str, tuple[subprocess.Popen[bytes], Path, float]] = {}
     try:
         while waiting or running:
