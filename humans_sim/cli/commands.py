@@ -21,7 +21,7 @@ from humans_sim.cli import signals
 from humans_sim.cli.anatomy import app as anatomy
 from humans_sim.cli.export import compare, export
 from humans_sim.cli.graphs import compile, doctor, models, up
-from humans_sim.cli.kondo.group import app as kondo
+from humans_sim.cli.kondo.commands import app as kondo
 from humans_sim.cli.marker_sets import adjust
 from humans_sim.cli.marker_sets import app as marker_set
 from humans_sim.cli.output import (

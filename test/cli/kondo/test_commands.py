@@ -17,7 +17,7 @@ import pytest
 from unhurried import type_unhurried
 
 import humans_sim as hs
-from humans_sim.cli.kondo.commands import app
+from humans_sim.cli.kondo.commands import kondo_commands
 from humans_sim.core.resources import resource
 from humans_sim.kondo.emulation.emulator import Emulator, LineFaults
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
@@ -85,7 +85,7 @@ def test_the_guide_lists_the_commands() -> None:
     text = (Path(__file__).parents[3] / "docs" / "kondo.md").read_text()
     table = text.split("| `humans-sim kondo` |")[1].split("\n\n")[0]
     named = set(re.findall(r"^\| `(\w+)", table, re.M))
-    assert named == {command.callback.__name__ for command in app.registered_commands}
+    assert named == set(kondo_commands().commands)
 
 
 def test_info_moves_nothing(boards: Emulator) -> None:
