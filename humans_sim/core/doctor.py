@@ -21,7 +21,6 @@ LIBRARIES = (
     ("coal", "coal"),
     ("jinja2", "jinja2"),
     ("matplotlib", "matplotlib"),
-    ("mcap", "mcap"),
     ("mcap_ros2", "mcap-ros2-support"),
     ("msgspec", "msgspec"),
     ("numba", "numba"),

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mcap_ros2.writer import Writer
@@ -33,9 +33,6 @@ from humans_sim.core.files import atomic_stream
 from humans_sim.core.resources import resource
 from humans_sim.models.description import BASE_LINK
 from humans_sim.results.records import Event
-
-if TYPE_CHECKING:
-    from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 
 WORLD = "world"
 """The frame that does not move."""
@@ -215,7 +212,7 @@ def stamped(markers: Sequence[Message], stamp: Stamp) -> list[Message]:
 
 
 def contact_states(
-    header: Message, soles: Soles, points: PointContacts, loads: Iterable[SoleLoad]
+    header: Message, soles: Any, points: Any, loads: Iterable[Any]
 ) -> Message:
     """A humans_msgs/ContactStates: places, normals and forces in the world."""
     return {

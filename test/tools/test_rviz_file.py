@@ -141,9 +141,11 @@ def test_topics_are_those_of_the_graph(contents: dict[str, dict[str, Any]]) -> N
 
 
 def test_namespaces_are_drawn(contents: dict[str, dict[str, Any]]) -> None:
-    """The names of drawings are those that the nodes give them."""
+    """The names of drawings are those that nodes and their markers give them."""
     nodes = "".join(
-        path.read_text() for path in (ROOT / "humans_sim" / "nodes").rglob("*.py")
+        path.read_text()
+        for folder in ("nodes", "view")
+        for path in (ROOT / "humans_sim" / folder).rglob("*.py")
     )
     listed = {
         name

@@ -195,11 +195,11 @@ def _solved(
     if residual <= _TOLERATED:
         return forces, residual, False
     try:
-        found = solve_contact(delassus, motion, tangents, friction)
+        found = solve_contact(delassus, motion, tangents, friction, patient=False)
         return found.forces, found.residual, False
     except ContactProblemError:
         none = np.zeros(k, dtype=np.int64)
-        found = solve_contact(delassus, motion, none, friction)
+        found = solve_contact(delassus, motion, none, friction, patient=False)
         return found.forces, found.residual, True
 
 

@@ -46,6 +46,9 @@ class Wrist:
     """Bones and ligaments at rest.
 
     Attributes:
+        title: one line.
+        bones: in the order of their numbers.
+        ligaments: between them, by bones' numbers.
         numbers: of the ligaments in the thesis' figure; 0 for others.
         centre: about which the driven bones turn (3,) [m].
         synthetic: whether the bones are made of formulas.

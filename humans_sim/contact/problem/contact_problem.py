@@ -16,10 +16,14 @@ closed contact are held whatever its normal force.
 Method: Newton's method (:mod:`~humans_sim.contact.problem.newton`), with interior
 points where it fails; beyond some fifty contacts that meet few others each, its sparse
 form (:mod:`~humans_sim.contact.problem.sparse_newton`). W need not be quite symmetric
-for them. Where it does not arrive: Gauss-Seidel sweeps, each contact solved exactly
-(open, stick, or slip with the direction found by bisection), until the modes can be
-read off; the linear equations of those modes are solved and the answer is verified.
-The better of both is the answer.
+for them. Then the others, until one arrives: Gauss-Seidel sweeps, each contact solved
+exactly (open, stick, or slip with the direction found by bisection), until the modes
+can be read off; the linear equations of those modes are solved and the answer is
+verified. Where the sweeps cycle, the fixed point of De Saxce's form is followed: with
+:math:`\mu |u_t|` added to the normal motion and held, the problem is a convex one on
+the cones, solved by accelerated projected gradients. Very many sweeps are the last: a
+robot that falls on its side needs one of these two now and then. The best of all is
+the answer.
 
 Contacts that slide in a known direction begin with the sweeps: of two solutions
 (Painleve) these take the stable one. Newton's method comes next.
@@ -41,6 +45,7 @@ from humans_sim.contact.problem.law import (
     ACCEPTED,
     ContactProblem,
     better,
+    is_sliding,
     modes_of,
     motion_of,
     residual_of,
@@ -52,17 +57,29 @@ from humans_sim.core.kernels import kernel
 
 _FIRST_SWEEPS = 20
 _LAST_SWEEPS = 640
+_MANY_SWEEPS = 50000
 _ANGLES = 24
 
 
 @kernel
 def by_sweeps(problem):
     """Forces of the best of some hundred sweeps (k, 3), and their residual."""
+    return _sweep_on(problem, _FIRST_SWEEPS, _LAST_SWEEPS)
+
+
+@kernel
+def by_many_sweeps(problem):
+    """The same of very many, where nothing else helped."""
+    return _sweep_on(problem, _MANY_SWEEPS, _MANY_SWEEPS)
+
+
+@kernel
+def _sweep_on(problem, sweeps, most):
+    """Sweeps, twice as many each time, until an answer is accepted."""
     _, free, _, _, _ = problem
     forces = np.zeros(free.shape)
     best, residual = forces.copy(), np.inf
-    sweeps = _FIRST_SWEEPS
-    while residual > ACCEPTED and sweeps <= _LAST_SWEEPS:
+    while residual > ACCEPTED and sweeps <= most:
         _sweep(problem, forces, sweeps)
         if not np.abs(forces).max() < 1e150:
             break
@@ -232,11 +249,96 @@ def by_newton_along_slides(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray,
     return forces, float(residual_of(problem, forces))
 
 
+_FIXED_POINT_STEPS = 200
+_GRADIENT_STEPS = 300
+_RELAXATION = 0.7
+
+
+@kernel
+def by_fixed_point(problem):
+    """Follow the fixed point of De Saxce's form; forces (k, 3) and their residual."""
+    delassus, free, tangents, friction, sliding = problem
+    n = free.shape[0]
+    forces = np.zeros((n, 3))
+    best, residual = forces.copy(), np.inf
+    largest = np.linalg.eigvalsh(delassus)[-1]
+    if not largest > 0.0:
+        return best, residual
+    step = 1.0 / largest
+    slip = np.zeros(n)
+    shifted = free.copy()
+    convex = ContactProblem(delassus, shifted, tangents, friction, sliding)
+    u = np.empty(3)
+    for _ in range(_FIXED_POINT_STEPS):
+        for c in range(n):
+            finite = tangents[c] > 0 and not np.isinf(friction[c])
+            shifted[c, 0] = free[c, 0] + (friction[c] * slip[c] if finite else 0.0)
+        _descend(convex, forces, step)
+        if not np.abs(forces).max() < 1e150:
+            break
+        for c in range(n):
+            if is_sliding(sliding, c):
+                continue
+            motion_of(delassus, free, forces, c, u)
+            slip[c] += _RELAXATION * (np.sqrt(u[1] ** 2 + u[2] ** 2) - slip[c])
+        residual = better(problem, forces, best, residual)
+        if residual <= ACCEPTED:
+            break
+    return best, residual
+
+
+@kernel
+def _descend(problem, forces, step):
+    """Projected gradients with Nesterov's acceleration, restarted when it climbs."""
+    delassus, free, tangents, friction, sliding = problem
+    n = forces.shape[0]
+    ahead, pace = forces.copy(), 1.0
+    for _ in range(_GRADIENT_STEPS):
+        gradient = (delassus @ ahead.ravel()).reshape(n, 3) + free
+        new = ahead - step * gradient
+        for c in range(n):
+            _project(new[c], tangents[c], friction[c], sliding[c])
+        change = new - forces
+        if (gradient * change).sum() > 0.0:
+            pace = 1.0
+            ahead = new.copy()
+        else:
+            quicker = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * pace * pace))
+            ahead = new + (pace - 1.0) / quicker * change
+            pace = quicker
+        forces[:] = new
+
+
+@kernel
+def _project(f, tangents, mu, sliding):
+    """Nearest force inside the cone; along the known direction where it slides."""
+    if tangents == 0 or mu == 0.0:
+        f[0] = max(0.0, f[0])
+        f[1] = 0.0
+        f[2] = 0.0
+    elif sliding[0] != 0.0 or sliding[1] != 0.0:
+        f[0] = max(0.0, f[0])
+        f[1] = -mu * f[0] * sliding[0]
+        f[2] = -mu * f[0] * sliding[1]
+    elif np.isinf(mu):
+        f[0] = max(0.0, f[0])
+    else:
+        along = np.sqrt(f[1] ** 2 + f[2] ** 2)
+        if along <= mu * f[0]:
+            return
+        if mu * along <= -f[0]:
+            f[:] = 0.0
+            return
+        f[0] = (f[0] + mu * along) / (1.0 + mu * mu)
+        f[1] *= mu * f[0] / along
+        f[2] *= mu * f[0] / along
+
+
 _TOLERATED = 1e-6
 _SPARSE, _DENSITY = 50, 0.3
 """Contacts, and share of pairs that meet, at which the sparse form is the faster."""
 _MANY = 100
-"""Contacts beyond which a second method serves only where nothing is tolerable."""
+"""Contacts beyond which the slow methods serve only where nothing is tolerable."""
 
 
 class ContactProblemError(HumansError):
@@ -271,6 +373,7 @@ def solve_contact(
     friction: np.ndarray,
     sliding: np.ndarray | None = None,
     tolerated: float = _TOLERATED,
+    patient: bool = True,
 ) -> ContactSolution:
     """Solve the contact problem.
 
@@ -283,6 +386,8 @@ def solve_contact(
         sliding: (k, 2) unit direction in which a contact slides now, zero where it
             does not; None for none.
         tolerated: largest residual of an answer, relative.
+        patient: whether slow methods are tried where quick ones fail; most problems
+            that these fail at have no solution.
     """
     k = len(friction)
     if delassus.shape != (3 * k, 3 * k) or free.shape != (k, 3):
@@ -310,10 +415,11 @@ def solve_contact(
     )
     fields = tuple(problem)
     best, best_residual = forces, residual_of(fields, forces)
-    attempts = (_by_newton, by_sweeps)
+    quick = (_by_newton, by_sweeps)
     if sliding.any():
-        attempts = (by_sweeps, by_newton_along_slides)
-    for attempt in attempts:
+        quick = (by_sweeps, by_newton_along_slides)
+    slow = (by_fixed_point, by_many_sweeps) if patient else ()
+    for attempt in (*quick, *slow):
         if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
             break
         other, residual = attempt(fields)

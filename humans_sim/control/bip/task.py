@@ -70,9 +70,13 @@ _JOINTS = 15
 
 
 class BipTask:
-    """TaskFunction, TaskJacobian and TaskNLEffects of the manual, for Bip.
+    """TaskFunction, TaskJacobian and TaskNLEffects of the manual.
 
-    Rows and HuMAnS coordinates are 21 (``size``); the rows have names.
+    Attributes:
+        model: Bip.
+        size: number of rows and of HuMAnS coordinates (21).
+        names: of the rows.
+        tree: what the compiled kinematics needs.
     """
 
     def __init__(self, model: Model) -> None:
@@ -409,7 +413,12 @@ def _above(ankles: np.ndarray, poses: BipPoses, shape: StepShape) -> np.ndarray:
 
 
 def one_step(task: BipTask, shape: StepShape | None = None) -> Trajectory:
-    """The trajectory of one step of the left foot, from standing to standing."""
+    """The trajectory of one step of the left foot, from standing to standing.
+
+    Args:
+        task: the task function of Bip.
+        shape: what the step looks like.
+    """
     shape = StepShape() if shape is None else shape
     poses = BipPoses(task)
     right, left = poses.ankles["r"], poses.ankles["l"]

@@ -165,7 +165,7 @@ class FrameOrientation(_FrameTask):
 
 
 class FramePose(_FrameTask):
-    """Position [m], then orientation as a rotation vector [rad], of a frame (6)."""
+    """Position [m], then a rotation vector [rad], of a frame of the model (6)."""
 
     def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Displacement, then rotation, from value to target, in the world."""
@@ -175,7 +175,7 @@ class FramePose(_FrameTask):
 
 
 class CentreOfMass(Task):
-    """Centre of mass of the whole body in the world (3) [m]."""
+    """Centre of mass of the whole model in the world (3) [m]."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model, ("com_x", "com_y", "com_z"))

@@ -304,7 +304,11 @@ def write_traj3(path: Path | str, trajectory: Trajectory) -> Path:
 
 
 def read_traj3(path: Path | str, size: int | None = None) -> Trajectory:
-    """Read a trajectory of positions with some number of coordinates, if given.
+    """Read a trajectory.
+
+    Args:
+        path: the file.
+        size: number of coordinates a position must have (21 for Bip), if given.
 
     Raises:
         TrajectoryFileError: no such file, or it is malformed.

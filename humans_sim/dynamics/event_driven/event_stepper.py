@@ -171,6 +171,8 @@ class EventStepper(Stepper):
         state, steps = self.state, self._hand_over
         before = (state.q, state.v, state.z, list(state.events))
         closed = steps.closed()
+        # Time steps go on where this fails: nothing slow is worth a trial.
+        self._contacts.decision.patient = False
         try:
             with typed_failures():
                 self.motion.close(
@@ -186,6 +188,8 @@ class EventStepper(Stepper):
             if isinstance(error, ActuationError):
                 raise
             return False
+        finally:
+            self._contacts.decision.patient = True
         steps.end()
         self._budget.begin_anew(self.t)
         return True

@@ -43,9 +43,14 @@ class Touching(NamedTuple):
 
 
 class ModeDecision:
-    """Decides the modes of touching contacts, and gives them to the motion."""
+    """Decides the modes of touching contacts, and gives them to the motion.
+
+    Attributes:
+        patient: whether slow methods are tried where quick ones find no solution.
+    """
 
     def __init__(self, loads: AppliedLoads, motion: SmoothMotion) -> None:
+        self.patient = True
         self._bodies, self._loads, self._motion = motion.bodies, loads, motion
 
     def decide(self, state: State, which: np.ndarray, slides: np.ndarray) -> None:
@@ -149,6 +154,7 @@ class ModeDecision:
                 tangents[keep],
                 friction[keep],
                 direction[keep] * (friction[keep] > 0)[:, None],
+                patient=self.patient,
             )
             size = max(GRAVITY, float(np.abs(free).max()))
             level = max(_ACCELERATION, 20 * solution.residual) * size

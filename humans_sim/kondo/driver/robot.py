@@ -62,6 +62,7 @@ class KondoRobot(BoardsThread):
     """Joint angles in, set points on the line; use it in a ``with`` statement.
 
     Args:
+        settings: of the robot: its channels, servos and limits.
         port: name of the serial port.
         command_timeout: no command for so long: the robot holds [s]; 0: never.
         free_timeout: it has held for so long since: it is freed [s]; 0: never.

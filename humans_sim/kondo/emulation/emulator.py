@@ -142,6 +142,7 @@ class Emulator:
 
     Args:
         boards: on the line; None: those of a KHR-1.
+        faults: of the line; None: none.
         link: a name that points to the port, the same after :meth:`replug`.
         watch: called with the time and each command that a board took.
 

@@ -49,6 +49,9 @@ class PosePlayer(Controller):
 
     It is called at the start and at each pose, and commands the motion to the next one.
 
+    Args:
+        player: of the motion.
+
     Attributes:
         period: between samples of a run, unless another is given [s].
     """

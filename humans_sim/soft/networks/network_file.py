@@ -28,8 +28,10 @@ LAWS = {
 def load_network(path: str | Path) -> NetworkSimulation:
     """Read a network and make it ready to run.
 
-    The YAML file has ``period``, ``laws``, ``masses``, ``fixed``, ``driven``,
-    ``boxes``, ``links``, ``crowds``, ``gravity`` and ``floor`` (docs/soft.md).
+    Args:
+        path: a YAML file with ``period``, ``laws``, ``masses``, ``fixed``, ``driven``,
+            ``boxes``, ``links``, ``crowds``, ``gravity`` and ``floor``
+            (docs/soft.md).
 
     Raises:
         ModelFileError: the file is malformed; it names the line and the key.

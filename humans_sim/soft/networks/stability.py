@@ -126,7 +126,11 @@ def matrices(
 
 
 def stability_report(simulation: NetworkSimulation) -> StabilityReport:
-    """Linearise a network where it is, and look for the mode nearest to the bound."""
+    """Linearise a network where it is, and look for the mode nearest to the bound.
+
+    Args:
+        simulation: of the network.
+    """
     k, z, masses = matrices(simulation)
     scale = sp.diags(1.0 / np.sqrt(masses))
     k, z = scale @ k @ scale, scale @ z @ scale

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from humans_sim.contact.problem.force_distribution import best_split, margins
 from humans_sim.contact.problem.impact import solve_impact
 from humans_sim.contact.problem.law import ContactProblem, residual_of
 from humans_sim.core.errors import ParameterError
+
+DATA = Path(__file__).parents[2] / "data"
 
 
 def solve(w: np.ndarray, b: np.ndarray, mu: float | list[float], tangents: int = 2):
@@ -106,6 +109,22 @@ def test_residual_sees_wrong_forces() -> None:
     for wrong in ([[0.9, -0.2, 0.0]], [[1.0, 0.0, 0.0]], [[1.0, 0.6, 0.0]]):
         assert residual_of(problem, np.array(wrong)) > 0.05
     assert residual_of(problem, np.full((1, 3), np.nan)) == np.inf
+
+
+def test_a_robot_that_falls_on_its_side() -> None:
+    """Steps of a pushed KHR-1 at which Newton's method and some sweeps fail.
+
+    Six contacts with friction 0.3, joint limits among them, 12 independent rows.
+    """
+    failed = 0
+    with np.load(DATA / "falling_robot.npz") as problems:
+        for row in zip(*problems.values(), strict=True):
+            assert solve_contact(*row, tolerated=1e-5).residual <= 1e-5
+            try:
+                solve_contact(*row, tolerated=1e-5, patient=False)
+            except ContactProblemError:
+                failed += 1
+    assert failed, "the slow methods are not needed"
 
 
 def test_painleve_has_no_solution() -> None:

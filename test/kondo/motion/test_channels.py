@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,8 @@ def test_mirrored(khr1: hs.Model, shared_data: Path) -> None:
             swapped = {"l": "r", "r": "l"}.get(name[0], name[0]) + name[1:]
             sign = -1 if name == "head_yaw" else 1
             assert turned[swapped] == pytest.approx(sign * angle)
-    assert channels._mirror(channels.home()) == channels.home()
+    home = replace(motion, poses=(Pose(1, channels.home()),))
+    assert channels.mirrored(home, home.name) == home
 
 
 def test_trims_shift_their_joint(tmp_path: Path) -> None:
