@@ -64,8 +64,10 @@ def described(name: str, value: Any, text: str = "") -> list[str]:
         return [f".. autofunction:: {name}", ""]
     if inspect.ismodule(value):
         return [f".. py:module:: {name}", ""]
+    module, _, own = name.rpartition(".")
     return [
-        f".. py:data:: {name}",
+        f".. py:data:: {own}",
+        f"   :module: {module}",
         f"   :type: {type(value).__name__}",
         "",
         f"   {text}",
