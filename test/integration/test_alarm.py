@@ -21,6 +21,8 @@ def spun(request: pytest.FixtureRequest, ros_environment: Any) -> Iterator[Any]:
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
+    from humans_sim.nodes.common.model_node import ProcessNode
+
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=DOMAIN)
     if request.param == "events":
@@ -28,7 +30,7 @@ def spun(request: pytest.FixtureRequest, ros_environment: Any) -> Iterator[Any]:
         executor = events.EventsExecutor(context=context)
     else:
         executor = SingleThreadedExecutor(context=context)
-    node = rclpy.create_node("busy", context=context)
+    node = ProcessNode("busy", context=context)
     executor.add_node(node)
 
     def spin(condition: Callable[[], bool]) -> None:
@@ -45,11 +47,9 @@ def spun(request: pytest.FixtureRequest, ros_environment: Any) -> Iterator[Any]:
 
 def make_alarm(node: Any, callback: Callable[[], None]) -> Any:
     """An alarm on the wall clock."""
-    from rclpy.clock import Clock, ClockType
-
     from humans_sim.nodes.common.model_node import Alarm
 
-    return Alarm(node, callback, Clock(clock_type=ClockType.STEADY_TIME))
+    return Alarm(node, callback)
 
 
 def test_others_have_their_turn(spun: Any) -> None:
