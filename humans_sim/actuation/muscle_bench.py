@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from humans_sim.actuation.muscle import (
     GUARD,
@@ -92,6 +91,8 @@ def simulate_muscle(
     stimulator = Stimulator() if stimulator is None else stimulator
     waiting = sorted((time, stimulator.recruitment(charge)) for time, charge in pulses)
     length = strain if callable(strain) else (lambda t: (strain, 0.0))
+    from scipy.integrate import solve_ivp  # slow to load
+
     muscle = _Bench(parameters, length, CommandSignal() if signal is None else signal)
     kinks = sorted({*(time for time, _ in waiting), *breaks, t_end})
     SAMPLES.check("a muscle's history", t_end / sampling_period)

@@ -22,16 +22,12 @@ import signal
 from typing import Any
 
 import numpy as np
-import osqp
 
 from humans_sim.core.dense_kernels import backward, forward
 from humans_sim.core.kernels import kernel
 
-OSQP_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
-"""Statuses with a solution."""
 
-
-def solve_quadratic_program(problem: osqp.OSQP) -> Any:
+def solve_quadratic_program(problem: Any) -> Any:
     """Solve a problem that is set up; OSQP's result, solved or not.
 
     OSQP handles SIGINT itself while it solves, and only reports that it was
@@ -39,11 +35,13 @@ def solve_quadratic_program(problem: osqp.OSQP) -> Any:
     raises ``KeyboardInterrupt`` in the main thread, a node sets its event); where that
     continues, the problem is solved anew.
     """
+    from osqp import SolverStatus  # slow to load
+
     while True:
         result = problem.solve(raise_error=False)
         # The status of an earlier interrupt stays where the iterations ran out.
         ran_out = result.info.iter >= problem.settings.max_iter
-        if result.info.status_val != osqp.SolverStatus.OSQP_SIGINT or ran_out:
+        if result.info.status_val != SolverStatus.OSQP_SIGINT or ran_out:
             return result
         signal.raise_signal(signal.SIGINT)
 

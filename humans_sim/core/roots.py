@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from humans_sim.core.kernels import kernel
 
@@ -22,6 +21,8 @@ def first_root(function: Callable[[float], float], start: float, end: float) -> 
     That is ``end`` where it is still positive there: by rounding, it was seen to be
     negative by another way of computing it.
     """
+    from scipy.optimize import brentq  # slow to load
+
     ends = {start: function(start)}
     if ends[start] <= 0.0:
         return start
@@ -50,6 +51,8 @@ def lowest(
     function: Callable[[float], float], start: float, end: float
 ) -> tuple[float, float]:
     """Time and value of the least of a function that falls first and rises later."""
+    from scipy.optimize import minimize_scalar  # slow to load
+
     minimum = minimize_scalar(
         function, bounds=(start, end), method="bounded", options={"xatol": 1e-10}
     )

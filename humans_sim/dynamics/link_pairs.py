@@ -109,8 +109,10 @@ def link_pairs(model: Model, chosen: SelfCollision) -> LinkPairs:
         (a, b) for one, other in names for a in of_link[one] for b in of_link[other]
     ]
     counts = [len(of_link[one]) * len(of_link[other]) for one, other in names]
-    geometry, cores = _geometry(model)
-    geometry = pin.GeometryModel(geometry)
+    geometry, cores = pin.GeometryModel(), CoreTable.of(())
+    if shape_pairs:
+        solids, cores = _geometry(model)
+        geometry = pin.GeometryModel(solids)
     for a, b in shape_pairs:
         geometry.addCollisionPair(pin.CollisionPair(a, b))
     return LinkPairs(

@@ -11,7 +11,7 @@ import osqp
 import pytest
 from scipy import sparse
 
-from humans_sim.core.quadratic_program import OSQP_SOLVED, solve_quadratic_program
+from humans_sim.core.quadratic_program import solve_quadratic_program
 
 
 def hard_problem(iterations: int) -> osqp.OSQP:
@@ -38,7 +38,7 @@ def test_the_solution() -> None:
     one = sparse.csc_matrix([[1.0]])
     problem.setup(2 * one, np.array([-6.0]), one, [-1e3], [2.0], verbose=False)
     result = solve_quadratic_program(problem)
-    assert result.info.status_val in OSQP_SOLVED
+    assert result.info.status_val == osqp.SolverStatus.OSQP_SOLVED
     assert abs(result.x[0] - 2.0) < 1e-3
 
 

@@ -38,10 +38,12 @@ from humans_sim.control.retargeting.robot_motion import RobotMotion, nearest_lim
 from humans_sim.control.retargeting.settings import RetargetError, RetargetSettings
 from humans_sim.control.task.task_law import share_forces
 from humans_sim.core.convex_polygon import HalfPlanes
-from humans_sim.core.quadratic_program import OSQP_SOLVED, solve_quadratic_program
+from humans_sim.core.quadratic_program import solve_quadratic_program
 from humans_sim.models import Model
 from humans_sim.models.legs import sole_named, support_tags
 
+_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
+"""Statuses with a solution."""
 _SETTINGS = {
     "verbose": False,
     "eps_abs": 1e-6,
@@ -177,7 +179,7 @@ class Balance:
             **_SETTINGS,
         )
         result = solve_quadratic_program(problem)
-        if result.info.status_val not in OSQP_SOLVED:
+        if result.info.status_val not in _SOLVED:
             raise RetargetError(
                 "no motion of the centre of mass keeps the zero-moment point in the "
                 "support"
