@@ -18,6 +18,9 @@ INSTALL := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disa
 INSTALL_LOCKED := $(INSTALL) --require-hashes
 SHELL := /bin/bash
 
+# Bytecode is kept: every command starts half a second sooner.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The environment's root is the ament prefix; ROS 2 talks on this machine only.
 export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
@@ -114,11 +117,11 @@ lint: setup ## ruff, mypy and the order of imports
 
 test: lint test-emulated ## all checks, and the tests but for the long ones
 	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
-	$(BIN)/python -m pytest -n 2 -m "not study" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not study" $(PYTEST_ARGS)
 
 studies: setup studies-emulated ## the long tests: whole motions and graphs, tutorials, pages, films
 	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
-	$(BIN)/python -m pytest -n 2 -m study $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m study $(PYTEST_ARGS)
 
 test-emulated studies-emulated: %-emulated: setup
 ifeq ($(EMULATE),1)

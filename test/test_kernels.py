@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import humans_sim
 
 MOST = 6
@@ -14,33 +16,38 @@ MOST = 6
 
 def kernels(folder: Path) -> dict[str, ast.FunctionDef]:
     """Every function that numba compiles."""
+    texts = {path: path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
     return {
         f"{path.relative_to(folder)}:{node.name}": node
-        for path in sorted(folder.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in texts.items()
+        if "@kernel" in text
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef)
         and any("kernel" in ast.dump(mark) for mark in node.decorator_list)
     }
 
 
-KERNELS = kernels(Path(humans_sim.__file__).parent)
+@pytest.fixture(scope="module")
+def found() -> dict[str, ast.FunctionDef]:
+    """Those of the package."""
+    return kernels(Path(humans_sim.__file__).parent)
 
 
-def test_kernels_take_few_arguments() -> None:
+def test_kernels_take_few_arguments(found: dict[str, ast.FunctionDef]) -> None:
     """No kernel takes more than six arguments (docs/architecture.md)."""
     counts = {
         name: len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
-        for name, node in KERNELS.items()
+        for name, node in found.items()
     }
     assert len(counts) > 100
     assert [name for name, count in counts.items() if count > MOST] == []
 
 
-def test_kernels_round_as_they_are_written() -> None:
+def test_kernels_round_as_they_are_written(found: dict[str, ast.FunctionDef]) -> None:
     """No kernel lets the compiler round otherwise: runs would not repeat."""
     loose = [
         name
-        for name, node in KERNELS.items()
+        for name, node in found.items()
         if any("fastmath" in ast.dump(mark) for mark in node.decorator_list)
     ]
     assert loose == []

@@ -115,6 +115,7 @@ def declared(requirements: list[str]) -> set[str]:
     return {re.match(r"[\w.-]+", line).group() for line in requirements}
 
 
+@pytest.mark.study
 def test_imports_are_dependencies_of_pip() -> None:
     """Every import is declared in pyproject.toml, and what is declared is imported."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -215,6 +216,7 @@ def kept_files(to: Path) -> Path:
     return to
 
 
+@pytest.mark.study
 def test_installed_data_are_found(tmp_path: Path) -> None:
     """Installed below a prefix, the library has its data, programs and types there."""
     checkout = kept_files(tmp_path / "checkout")

@@ -225,6 +225,7 @@ def test_twitch() -> None:
     assert force[-1] < 2e-3 * force.max()
 
 
+@pytest.mark.study
 def test_tetanus() -> None:
     """The faster the pulses the larger the force and the smaller its ripple."""
     ripples, means = [], []

@@ -70,6 +70,7 @@ def test_set_point_runs_at_its_speed(khr1: hs.Model) -> None:
     assert servo.next_time(last) == math.inf
 
 
+@pytest.mark.study
 def test_torques_jump_in_events_alone(khr1: hs.Model) -> None:
     """A set point that arrives jumps where its event is handled, not before.
 

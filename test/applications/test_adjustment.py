@@ -110,6 +110,7 @@ def test_too_few_labels_are_said_and_shown(adjustment: Adjustment) -> None:
     assert adjustment.enough
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("of_set", [True, False])
 def test_calibrate_measures_from_what_is_set(
     adjustment: Adjustment, of_set: bool
@@ -157,6 +158,7 @@ def test_what_is_saved_reconstructs_the_same(
     assert again.q == pytest.approx(result.q, abs=1e-3)
 
 
+@pytest.mark.study
 def test_each_save_is_a_column(adjustment: Adjustment, tmp_path: Path) -> None:
     """A number that stands in the file becomes the next test of that subject."""
     adjustment.save(tmp_path)

@@ -103,6 +103,7 @@ def test_bip_steps_by_its_sensors_as_by_the_true_state() -> None:
     assert 1e-6 < error.max() < 5e-4
 
 
+@pytest.mark.study
 def test_bip_stands_by_its_sensors() -> None:
     """After a push the centre of mass comes back to a millimetre, noise and all."""
     model, run = simulated("bip-stand", method="time_stepping", end=1.6)

@@ -46,6 +46,7 @@ def test_sand_walk_begins() -> None:
     assert all(5e-4 < stance.depth < 0.01 for stance in stood[:-1])
 
 
+@pytest.mark.study
 def test_footprints_fade_behind_the_robot() -> None:
     """Prints that nothing touches any more fade with z_s / k_s = 2 s."""
     run = read_scenario("footprint-fade").with_changes(end=3.2).run(progress=False)
@@ -60,6 +61,7 @@ def test_footprints_fade_behind_the_robot() -> None:
     np.testing.assert_allclose(end[deep] / start[deep], faded, rtol=0.01)
 
 
+@pytest.mark.study
 def test_human_steps_on_soil() -> None:
     """The first step of Human36 on soil, on whole soles."""
     run = read_scenario("soil-walk").with_changes(end=1.8).run(progress=False)

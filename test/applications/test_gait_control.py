@@ -29,6 +29,7 @@ def write(folder: Path, gait: str) -> Path:
     return path
 
 
+@pytest.mark.study
 def test_it_starts_in_stride_and_walks(tmp_path: Path) -> None:
     """The first sample moves at the speed of the walk; the physics is right."""
     run = read_scenario(str(write(tmp_path, "{speed: 1.1}"))).run()

@@ -57,6 +57,7 @@ def test_scenarios_without_such_a_law(scenario: str, said: str) -> None:
         LawStation(read_scenario(scenario))
 
 
+@pytest.mark.study
 def test_torques_of_the_library(human: hs.Model) -> None:
     """A law by torques, called each period as the library does, gives its motion."""
     scenario = read_scenario("chair-sit-to-stand")

@@ -59,6 +59,7 @@ def motion(postures: hs.Reconstruction) -> hs.RobotMotion:
     return hs.retarget(postures, "khr1")
 
 
+@pytest.mark.study
 def test_simulated_by_servos_and_boards(motion: hs.RobotMotion) -> None:
     """Neither falls nor slips; the boards' degrees and lag cost a little."""
     for trial in (
@@ -72,6 +73,7 @@ def test_simulated_by_servos_and_boards(motion: hs.RobotMotion) -> None:
     assert board_excess(motion) <= 1.0
 
 
+@pytest.mark.study
 def test_a_fall_is_seen(motion: hs.RobotMotion) -> None:
     """Commands that are not the plan's tip the robot over: the trial says so."""
     away = hs.RobotMotion(**{**vars(motion), "commands": motion.commands + 0.0})
@@ -81,6 +83,7 @@ def test_a_fall_is_seen(motion: hs.RobotMotion) -> None:
     assert trial.fault
 
 
+@pytest.mark.study
 def test_files(motion: hs.RobotMotion, tmp_path: Path) -> None:
     """Each format holds the motion."""
     poses = read_motion(write_robot_motion(motion, tmp_path / "squat.csv"))

@@ -173,6 +173,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
         read_scenario(str(path)).run()
 
 
+@pytest.mark.study
 def test_run_saves_draws_and_checks(tmp_path: Path) -> None:
     """The commands as a person types them: run, save, plot, check."""
     stored, picture = tmp_path / "run.npz", tmp_path / "run.png"

@@ -36,6 +36,7 @@ def test_the_khr1_pushes_a_box(tmp_path: Path) -> None:
         hs.animate(loaded, tmp_path / "run.gif")
 
 
+@pytest.mark.study
 def test_the_top_turns_over() -> None:
     """About its middle axis; energy and momentum stay."""
     scenario = read_scenario("tumbling-top").with_changes(end=6.0)
@@ -64,6 +65,7 @@ def test_a_push_beside_the_centre_turns() -> None:
     assert run.v[-1, 11] == pytest.approx(-0.4 * 0.2 / inertia, rel=0.3)
 
 
+@pytest.mark.study
 def test_the_stack_is_hit_and_stands() -> None:
     """The ball bounces off, the boxes are moved and stay on each other."""
     run = read_scenario("box-stack").run(progress=False)

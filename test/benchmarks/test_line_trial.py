@@ -60,6 +60,7 @@ def test_what_was_led_astray() -> None:
     assert PERIOD < time < 1.0
 
 
+@pytest.mark.study
 def test_a_bad_line_delivers() -> None:
     """Bytes are lost and corrupted: set points still arrive, and all is counted.
 

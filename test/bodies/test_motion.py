@@ -243,6 +243,7 @@ def test_pinocchio_gives_the_same_accelerations() -> None:
         np.testing.assert_allclose(angular[0], frame @ a[3:], atol=1e-10)
 
 
+@pytest.mark.study
 def test_tolerance_and_steps() -> None:
     """A tighter tolerance is nearer to the truth, and samples come when asked."""
     bodies, state, forces = slung()

@@ -59,6 +59,7 @@ def test_faults_are_one_line(bone: Path) -> None:
     assert typed("anatomy", "ball-model", bone, "--spacing", "1").exit_code != 0
 
 
+@pytest.mark.study
 def test_a_wrist_of_ones_own_is_moved(tmp_path: Path) -> None:
     """Two balls and a ligament: moved, checked, saved; no carpus to judge."""
     for name, x in (("one", 0.0), ("two", 11.0)):

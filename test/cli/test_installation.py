@@ -39,6 +39,7 @@ def test_cold_start(
     assert [row.split(",")[1].split()[0] for row in rows[1:]] == ["cold", "warm"]
 
 
+@pytest.mark.study
 def test_commands_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     """Every command is run and reported; one that fails is named with its reason."""
     graphs.compile(["--version", "models --json"], workers=2)

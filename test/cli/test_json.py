@@ -117,6 +117,7 @@ def test_runs(tmp_path: Path) -> None:
     assert reported["walk"]["verdict"] == "stood"
 
 
+@pytest.mark.study
 def test_compare(tmp_path: Path) -> None:
     """Two runs: the documented keys, also of the things in its lists."""
     files = [tmp_path / "a.npz", tmp_path / "b.npz"]
@@ -155,6 +156,7 @@ def test_failures(tmp_path: Path) -> None:
     assert not document["ok"]
 
 
+@pytest.mark.study
 def test_markers(human: hs.Model, tmp_path: Path) -> None:
     """A person measured, and reconstructed."""
     trial = tags_of(human, swaying(human, 6))
@@ -174,6 +176,7 @@ def test_markers(human: hs.Model, tmp_path: Path) -> None:
     assert document["trials"][0]["summary"]["frames"] == len(stored.t)
 
 
+@pytest.mark.study
 def test_kondo(tmp_path: Path) -> None:
     """Boards, joints, a motion."""
     with Emulator(link=tmp_path / "port") as boards:

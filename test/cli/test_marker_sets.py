@@ -35,6 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return typed
 
 
+@pytest.mark.study
 def test_a_draft_is_used_at_once(run: Run, tmp_path: Path) -> None:
     """What draft writes, calibrate and reconstruct take."""
     done = run("marker-set", "draft", "standing.trc", "-o", "own.yaml")

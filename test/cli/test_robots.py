@@ -81,6 +81,7 @@ def test_a_walk_by_commands_alone(
     assert np.abs(run.q[:, 2] - run.q[0, 2]).max() < 0.02
 
 
+@pytest.mark.study
 def test_tuned_servos_become_the_robots_own(urdf: Path) -> None:
     """Responses and a picture; the file beside the URDF has the servos' gains."""
     assert runner.invoke(app, ["init-robot", str(urdf)]).exit_code == 0

@@ -97,6 +97,7 @@ def test_an_edited_callee_changes_its_caller(core: Path) -> None:
     assert modules == ["humans_sim.core.callee", "humans_sim.core.caller"]
 
 
+@pytest.mark.study
 def test_processes_side_by_side_compile_once(core: Path, tmp_path: Path) -> None:
     """Each kernel in one process only, here where the user keeps machine code."""
     processes = [start(core, NUMBA_CACHE_DIR=str(tmp_path / "kept")) for _ in range(3)]
@@ -106,6 +107,7 @@ def test_processes_side_by_side_compile_once(core: Path, tmp_path: Path) -> None
     assert not (core.parent / "__pycache__" / "kernels").exists()
 
 
+@pytest.mark.study
 def test_a_source_that_changed_after_its_import(core: Path) -> None:
     """What is compiled then is of the old text, and is not kept under the new one."""
     edited = CALLEE.replace("1.0", "2.0")

@@ -67,6 +67,7 @@ def test_implicit_integrators_agree_with_dop853(khr1: hs.Model, implicit: str) -
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
 
 
+@pytest.mark.study
 def test_soles_creep(khr1: hs.Model) -> None:
     """The first step of a walk: as by short time steps, and clean, without a hand-over.
 

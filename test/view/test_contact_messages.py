@@ -109,6 +109,7 @@ def test_velocities_are_differences_of_places(khr1: hs.Model, tmp_path: Path) ->
         assert xyz(here.velocity) == pytest.approx(mean, abs=1e-4)
 
 
+@pytest.mark.study
 def test_soles_carry_what_their_points_do(
     sloped: Run, khr1: hs.Model, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_rates_are_newtons_and_eulers():
     assert turned.as_rotvec() / (2 * h) == pytest.approx(moving.w, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.study
 def test_energy_and_momentum_are_kept():
     """Without losses: kinetic, of the ligament and of the overlap together."""
     wrist = pair()

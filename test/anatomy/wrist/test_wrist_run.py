@@ -92,6 +92,7 @@ def test_forces_act_only_where_gaps_are_closed(wrist):
     assert len(acting) > 5
 
 
+@pytest.mark.study
 def test_two_step_sizes_end_alike(wrist):
     """Fifteen degrees of adduction, which is quick enough: within 0.2 mm."""
     motion = HandMotion("adduction", np.radians(15), 0.24, 0.04, 0.02)

@@ -150,6 +150,7 @@ def test_seeds_that_change_nothing(ball: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.study
 def test_what_a_seed_changes() -> None:
     """Joints, friction and the push are within what is documented, feet on the floor.
 

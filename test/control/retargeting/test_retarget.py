@@ -87,6 +87,7 @@ def test_wave(robot: Retargeting) -> None:
     assert np.ptp(motion.joints[:, names.index("l_shoulder_roll")]) < 0.05
 
 
+@pytest.mark.study
 def test_steps_are_the_persons(robot: Retargeting) -> None:
     """The same feet step in the same order, slower and shorter as it must be."""
     motion = robot.retarget(stepping())
@@ -116,6 +117,7 @@ def test_faster_is_slowed_and_too_fast_is_refused() -> None:
     assert 0.0 <= error.time < 2.0
 
 
+@pytest.mark.study
 def test_too_heavy_is_refused() -> None:
     """A robot whose servos are too weak is told which one, and when."""
     model = hs.load_model("khr1")

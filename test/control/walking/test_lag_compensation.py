@@ -34,6 +34,7 @@ def walked(model: hs.Model, ahead: float) -> tuple[float, float]:
     return (run.q[-1, 0] - run.q[0, 0]) / (plans[-1] - plans[0]), math.degrees(tilt)
 
 
+@pytest.mark.study
 def test_commanding_ahead_makes_up_for_the_lag(khr1: hs.Model) -> None:
     """It goes farther and tilts half as much."""
     (share, tilt), (short, sway) = walked(khr1, LAG), walked(khr1, 0.0)

@@ -126,6 +126,7 @@ def test_derivatives_are_those_of_the_right_hand_side(khr1: hs.Model) -> None:
         assert error < share * np.abs(matrix).max(), j
 
 
+@pytest.mark.study
 def test_servos_move_on_both_feet(khr1: hs.Model) -> None:
     """A closed chain that is pulled at for 5 s: no jam, and soles that hardly move.
 

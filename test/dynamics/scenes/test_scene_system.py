@@ -174,6 +174,7 @@ def test_rates_are_those_of_the_gaps() -> None:
     np.testing.assert_allclose(terms.gap, gap[near])
 
 
+@pytest.mark.study
 def test_loads_in_a_scene_and_in_the_air() -> None:
     """A box on a spring in the wind: time stepping comes to the Lie group's motion."""
     size = (0.2, 0.3, 0.1)

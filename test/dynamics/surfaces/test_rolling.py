@@ -106,6 +106,7 @@ def test_coin_with_a_sharp_edge() -> None:
     assert rate == pytest.approx(math.sqrt(4 * 9.81 / (0.05 * math.sin(0.3))))
 
 
+@pytest.mark.study
 def test_ellipsoid_keeps_its_energy() -> None:
     """An ellipsoid that rolls without sliding neither gains nor loses, nor leaves."""
     system = rolling_ellipsoid()
@@ -232,6 +233,7 @@ def test_springs_pull_down_their_energy() -> None:
     assert springs.force(tree, q, v) @ v == pytest.approx((behind - ahead) / (2 * h))
 
 
+@pytest.mark.study
 def test_leg_stands_up_on_its_knee() -> None:
     """The condyles roll: their centres go by their radius times the knee's angle."""
     scenario = read_scenario("rolling-knee")

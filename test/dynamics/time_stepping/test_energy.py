@@ -99,6 +99,7 @@ def test_compiled_step_is_the_general_one(khr1: hs.Model) -> None:
     assert compiled.mode.any()
 
 
+@pytest.mark.study
 def test_fast_steps_are_halved(human: hs.Model) -> None:
     """Where the energy of a long step is far off, it is made in parts."""
     q, v = thrown(human, seed=5, speed=6.0)

@@ -50,6 +50,7 @@ def inertia_ratio(ball: hs.Model) -> float:
     return float(ball.pin.inertias[1].inertia[0, 0] / (ball.mass * RADIUS**2))
 
 
+@pytest.mark.study
 def test_rolls_to_a_stop(ball: hs.Model) -> None:
     """The ball slows by g l / (r (1 + k)) and stops: the moment l N against inertia."""
     ground = hs.Ground(friction=0.5, rolling=LENGTH)

@@ -152,6 +152,7 @@ def test_labels_that_yaml_reads_otherwise(
     assert {e.name for e in draft.markers if e.marker is None} >= {"{side}Q"}
 
 
+@pytest.mark.study
 def test_nobody_stands_there(
     person: hs.Model, human: hs.Model, rng: np.random.Generator
 ) -> None:

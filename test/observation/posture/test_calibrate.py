@@ -165,6 +165,7 @@ def test_damaged_subjects(
     assert caught.value.path == path
 
 
+@pytest.mark.study
 def test_sizes_stay_within_bounds(human: hs.Model, tall: hs.Model) -> None:
     """A giant's markers do not make a giant where bounds forbid it."""
     giant = human.with_height(2.6)

@@ -175,6 +175,7 @@ def test_a_cut_mesh_stays_closed() -> None:
     assert upper.min() > 0.12 and set(labels) == {0, 1}
 
 
+@pytest.mark.study
 def test_other_people(model: hs.Model, skin: soft.Skin) -> None:
     """A taller person's skin is taller; fitting comes near to making it anew."""
     tall = model.with_height(1.95)

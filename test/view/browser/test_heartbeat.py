@@ -67,6 +67,7 @@ def test_a_robot_stands_when_its_browser_is_silent(robot: Robot) -> None:
         assert robot.page.incoming.refused == 0
 
 
+@pytest.mark.study
 def test_a_robot_walks_while_its_browser_is_heard() -> None:
     """Beats alone are enough, and viser hears nothing of them."""
     robot = Robot(PATIENT)

@@ -238,6 +238,7 @@ def test_one_sample(drop: Run, tmp_path: Path, name: str, k: int) -> None:
     assert path.stat().st_size > 1000
 
 
+@pytest.mark.study
 def test_a_long_path_is_followed(drop: Run) -> None:
     """A robot that goes far stays in the middle of the picture, as large as ever."""
     q = drop.q.copy()

@@ -76,6 +76,7 @@ def test_tensions_have_colours(run: WristRun) -> None:
         assert tension_scale(replace(run, tensions=tensions)) == scale
 
 
+@pytest.mark.study
 def test_strip_film_and_plot(run: WristRun, tmp_path: Path) -> None:
     """Files of their kinds; the film moves."""
     strip = Image.open(io.BytesIO(film_strip(WristPainter(run), 3)))

@@ -88,6 +88,7 @@ def test_the_same_run(comparison: hs.RunComparison, tmp_path: Path) -> None:
     assert texts == ["they do not differ"]
 
 
+@pytest.mark.study
 def test_other_outcomes_come_first(
     comparison: hs.RunComparison, tmp_path: Path
 ) -> None:

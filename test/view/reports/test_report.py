@@ -95,6 +95,7 @@ def test_page_without_animation(walk: Run, tmp_path: Path) -> None:
     assert text == (tmp_path / "b.html").read_text()
 
 
+@pytest.mark.study
 @pytest.mark.usefixtures("one_picture")
 def test_heavy_scenes_are_left_out(
     walk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -188,6 +189,7 @@ def test_film_shows_the_fall(khr1: hs.Model) -> None:
     assert (shown.t[0], shown.t[-1]) == pytest.approx((8.0, 16.0), abs=0.03)
 
 
+@pytest.mark.study
 def test_axes_of_the_pictures(walk: Run) -> None:
     """Every axis has a unit, legends stand beside the panels, metres are metres."""
     motion = RunMotion.of_run(walk)

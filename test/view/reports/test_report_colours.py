@@ -52,6 +52,7 @@ def test_colours(page: Tab, scheme: str, medium: str, dark: bool) -> None:
     assert abs(back - words) > 120
 
 
+@pytest.mark.study
 def test_figures_are_dark_too(page: Tab) -> None:
     """What is seen of a curve's picture is dark in a dark page."""
     seen = {}
