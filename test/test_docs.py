@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import runpy
 import shlex
@@ -99,6 +100,27 @@ def test_no_command_of_the_readme_is_misspelt() -> None:
         for block in re.findall(r"```sh\n(.*?)```", document.read_text(), re.S):
             for line in block.replace("\\\n", " ").splitlines():
                 shlex.split(line, comments=True)
+
+
+_PACKAGES = {
+    "hs": "humans_sim",
+    "humans_sim": "humans_sim",
+    "markers": "humans_sim.observation.markers",
+    "posture": "humans_sim.observation.posture",
+}
+
+
+def test_documents_name_what_exists() -> None:
+    """`hs.Servo`, `posture.export.write_mcap` and their like can be imported."""
+    pattern = rf"`({'|'.join(_PACKAGES)})((?:\.[A-Za-z_]\w*)+)[`(]"
+    named = {
+        (_PACKAGES[head] + rest, path.name)
+        for path in DOCUMENTS
+        for head, rest in re.findall(pattern, path.read_text())
+        if path.name != "CHANGELOG.md"
+    }
+    assert len(named) > 90
+    assert [] == [name for name in sorted(named) if not pydoc.locate(name[0])]
 
 
 def test_architecture_names_files_that_exist() -> None:

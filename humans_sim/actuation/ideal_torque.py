@@ -66,7 +66,7 @@ class IdealTorque(DelayedActuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The held torques."""
-        return self._force, z
+        return self._force, _NO_STATES
 
     def drives(self) -> DriveTable | None:
         """The same torques as a table for kernels."""
@@ -131,4 +131,4 @@ class TorqueLaw(Actuation):
                 f"the law gives {len(self._names)} finite joint torques [N m], not "
                 f"shape {torques.shape} at {t:g} s"
             )
-        return np.concatenate([np.zeros(6), torques]), z
+        return np.concatenate([np.zeros(6), torques]), _NO_STATES

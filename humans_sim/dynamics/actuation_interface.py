@@ -138,7 +138,7 @@ class Actuation:
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Generalised force (nv,) and the rates of z (nz,)."""
-        return np.zeros(len(v)), z
+        return np.zeros(len(v)), np.zeros_like(z)
 
     def drives(self) -> DriveTable | None:
         """Forces of :meth:`dynamics` until the next event; None: they are no table."""
