@@ -35,7 +35,6 @@ import numpy as np
 import humans_sim as hs
 
 ENDS = {
-    "backpack": 0.3,
     "bip-let-down": 1.0,
     "bip-one-step": 1.2,
     "bip-stairs": 1.0,
@@ -74,10 +73,12 @@ ENDS = {
 SCENARIOS: dict[str, tuple[str, ...]] = {
     name: ("--end", f"{ENDS[name]}") if name in ENDS else ()
     for name in sorted(
-        path.stem for path in Path(__file__).parents[1].glob("config/scenarios/*.yaml")
+        path.stem
+        for path in Path(__file__).parents[1].glob("config/scenarios/*.yaml")
+        if path.stem != "backpack"
     )
 }
-"""The built-in scenarios."""
+"""The built-in scenarios, but for the one that is refused."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "drop of human36": ("drop", "--model", "human36", "--end", "0.3"),
     "drop by time stepping": ("drop", "--method", "time_stepping"),
