@@ -30,16 +30,14 @@ from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import Calibration, calibrate
 from humans_sim.observation.posture.subject import load_subject
 from humans_sim.observation.reconstruction_options import ReconstructionOptions
-from humans_sim.observation.screening.findings import (
-    Topic,
-    better_set,
-    screen_labels,
-)
 from humans_sim.observation.screening.screen import (
     AxesKnown,
     Screening,
+    Topic,
+    better_set,
     look_at,
     screen,
+    screen_labels,
 )
 
 

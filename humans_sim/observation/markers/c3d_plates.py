@@ -18,8 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers.assemble import FARTHEST
-from humans_sim.observation.markers.axes import to_z_up
+from humans_sim.observation.markers.assemble import FARTHEST, to_z_up
 from humans_sim.observation.markers.c3d_parameters import C3dHead
 from humans_sim.observation.markers.force_plate import ForcePlate, plate_axes
 from humans_sim.observation.markers.trial import AnalogChannels

@@ -25,7 +25,7 @@ import numpy as np
 
 from humans_sim.core.errors import MissingDependencyError, ParameterError
 from humans_sim.core.files import atomic_stream
-from humans_sim.observation.markers.axes import METRES, check_units, from_z_up
+from humans_sim.observation.markers.assemble import METRES, check_units, from_z_up
 from humans_sim.observation.markers.c3d_parameters import BLOCK, MOST
 from humans_sim.observation.markers.force_plate import ForcePlate, plate_axes
 from humans_sim.observation.markers.trial import AnalogChannels, MarkerTrial

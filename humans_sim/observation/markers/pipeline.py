@@ -18,7 +18,6 @@ import pinocchio as pin
 from humans_sim.core.arrays import by_rows
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, read_yaml
-from humans_sim.observation.markers.correspondence import identify, load_correspondence
 from humans_sim.observation.markers.filters import (
     CUTOFF,
     JUMP,
@@ -29,6 +28,7 @@ from humans_sim.observation.markers.filters import (
     fill_gaps,
     smooth_markers,
 )
+from humans_sim.observation.markers.marker_set import identify, load_correspondence
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.search_settings import (
     SETTINGS_KEYS,
@@ -112,10 +112,10 @@ def read_frame(value: YamlValue) -> pin.SE3:
     if not given:
         raise value.error("a matrix, or a translation and rpy, must be given")
     if "matrix" not in given:
-        place = (
-            given["translation"].vector(3) if "translation" in given else np.zeros(3)
+        place, angles = (
+            given[key].vector(3) if key in given else np.zeros(3)
+            for key in ("translation", "rpy")
         )
-        angles = given["rpy"].vector(3) if "rpy" in given else np.zeros(3)
         return pin.SE3(pin.rpy.rpyToMatrix(*np.radians(angles)), place)
     if len(given) > 1:
         raise value.error("a matrix stands alone, without translation and rpy")
@@ -126,10 +126,8 @@ def read_frame(value: YamlValue) -> pin.SE3:
     rotation = matrix[:3, :3]
     if not np.allclose(matrix[3], (0, 0, 0, 1)):
         raise rows[3].error("the last row of a rigid motion is 0, 0, 0, 1")
-    if (
-        not np.allclose(rotation @ rotation.T, np.eye(3), atol=_EXACT)
-        or np.linalg.det(rotation) < 0
-    ):
+    turns = np.allclose(rotation @ rotation.T, np.eye(3), atol=_EXACT)
+    if not turns or np.linalg.det(rotation) < 0:
         raise given["matrix"].error("the upper left 3 by 3 numbers are no rotation")
     left, _, right = np.linalg.svd(rotation)
     return pin.SE3(left @ right, matrix[:3, 3])
@@ -250,9 +248,8 @@ class PipelineSettings:
             HumansError: a file of settings is wrong.
         """
         chosen = cls() if settings is None else cls.load(settings)
-        if correspondence is None:
-            return chosen
-        return replace(chosen, correspondence=correspondence)
+        table = correspondence or chosen.correspondence
+        return replace(chosen, correspondence=table)
 
     @classmethod
     def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:
@@ -294,8 +291,8 @@ class Prepared:
 
     Attributes:
         trial: the markers.
-        missing: markers that were wanted and are not in the file.
-        ignored: markers of the file that nobody wanted.
+        missing: markers of the set that are not in the file.
+        ignored: markers of the file that are not in the set.
         transform: from the laboratory's frame to the model's.
     """
 
@@ -333,7 +330,18 @@ def prepare(
         raise ParameterError("a correspondence file needs the markers of a set")
     if settings.fill:
         trial = fill_gaps(trial, settings.max_gap)
-    transform = _transform(trial, settings)
+    transform = settings.frame
+    if isinstance(transform, str) and transform == "standing":
+        transform = standing_frame(
+            trial,
+            settings.ankles,
+            settings.hips,
+            settings.standing_samples,
+            tilt=settings.tilt,
+            ankle_height=settings.ankle_height,
+        )
+    elif isinstance(transform, str):
+        transform = pin.SE3.Identity()
     trial = change_frame(trial, transform)
     if settings.filter:
         trial = smooth_markers(
@@ -344,21 +352,6 @@ def prepare(
             jump_acceleration=settings.jump_acceleration,
         )
     return Prepared(trial, missing, ignored, transform)
-
-
-def _transform(trial: MarkerTrial, settings: PipelineSettings) -> pin.SE3:
-    if not isinstance(settings.frame, str):
-        return settings.frame
-    if settings.frame == "recorded":
-        return pin.SE3.Identity()
-    return standing_frame(
-        trial,
-        settings.ankles,
-        settings.hips,
-        settings.standing_samples,
-        tilt=settings.tilt,
-        ankle_height=settings.ankle_height,
-    )
 
 
 def _standing(value: YamlValue) -> dict[str, object]:

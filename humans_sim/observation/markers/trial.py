@@ -7,6 +7,7 @@ same clock, when samples are chosen.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -244,6 +245,22 @@ class MarkerTrial:
     def moved(self, positions: np.ndarray) -> MarkerTrial:
         """The same markers at other positions (n, m, 3) [m]."""
         return replace(self, positions=positions)
+
+
+def part_of(trial: MarkerTrial, start: float, end: float) -> MarkerTrial:
+    """Samples from ``start`` to ``end`` [s], in the trial's own time; 0: to its end.
+
+    Raises:
+        ParameterError: the times are not in order, or nothing lies between them.
+    """
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise ParameterError(f"times must be finite, not {start:g} and {end:g} s")
+    if end != 0.0 and end <= start:
+        raise ParameterError(
+            f"the end at {end:g} s is not after the start, {start:g} s"
+        )
+    first = start if start != 0.0 else -math.inf
+    return trial.between(first, end if end != 0.0 else math.inf)
 
 
 class MarkerFileError(FileError):

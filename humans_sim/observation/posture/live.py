@@ -21,9 +21,12 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.correspondence import identify, load_correspondence
 from humans_sim.observation.markers.filters import ORDER, CausalFilter
-from humans_sim.observation.markers.marker_set import MarkerSet
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    identify,
+    load_correspondence,
+)
 from humans_sim.observation.markers.synthetic import marker_positions
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.posterior_kernels import (

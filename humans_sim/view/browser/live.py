@@ -251,17 +251,8 @@ class LiveWalk:
     def _look(self) -> None:
         """Note the newest state, for whoever shows it."""
         if self._failure:
-            last = self._seen
-            self._seen = Seen(
-                last.time,
-                last.q,
-                last.touches,
-                phase=last.phase,
-                steps=last.steps,
-                paused=self._paused,
-                message=self._failure,
-                failed=True,
-            )
+            now = replace(self._seen, planned=(), paused=self._paused)
+            self._seen = replace(now, message=self._failure, failed=True)
             return
         sample, command = self._run.sample(), self._walk.commands[-1]
         plan, q = command.plan, sample.q.copy()

@@ -119,10 +119,8 @@ class VelocitySliders:
 
     def _on_velocity(self, event: Any) -> None:
         if not self._setting:
-            self._walk(
-                Velocity(**{k: float(s.value) for k, s in self._sliders.items()}),
-                event.client_id,
-            )
+            values = {k: float(s.value) for k, s in self._sliders.items()}
+            self._walk(Velocity(**values), event.client_id)
 
     def set(self, velocity: Velocity) -> None:
         """Put the sliders where a velocity has them, as near as they go."""
@@ -351,12 +349,9 @@ class Panel:
         gui = self._gui
         with gui.add_folder("Push"):
             self._direction = gui.add_dropdown("Towards", tuple(DIRECTIONS))
+            most, step = 4.0 * limits.push, limits.push / 6.0
             self._impulse = gui.add_slider(
-                "Impulse [N s]",
-                0.0,
-                4.0 * limits.push,
-                limits.push / 6.0,
-                limits.push,
+                "Impulse [N s]", 0.0, most, step, limits.push
             )
             push = gui.add_button("Push", icon=viser.Icon.WIND)
             over = gui.add_button("Push over", icon=viser.Icon.TORNADO)

@@ -167,33 +167,27 @@ class Scene:
 
     def _add_body(self, skin: Skin | None) -> dict[int, viser.FrameHandle]:
         """Add the model with its skin, or with the solids of its links."""
-        if skin is None:
-            return self._add_robot()
+        scene, robot = self.server.scene, f"{self._root}/robot"
         glass = _GLASS if self._transparent else None
-        path = f"{self._root}/robot"
-        self._skin = SkinLayer(self.server, path, self._model, skin, glass)
-        self._meshes += self._skin.meshes
-        return {}
-
-    def _add_robot(self) -> dict[int, viser.FrameHandle]:
-        scene = self.server.scene
         frames: dict[int, viser.FrameHandle] = {}
+        if skin is not None:
+            self._skin = SkinLayer(self.server, robot, self._model, skin, glass)
+            self._meshes += self._skin.meshes
+            return frames
         for solid in solids(self._model):
+            path = f"{robot}/{solid.joint:02d}"
             if solid.joint not in frames:
-                path = f"{self._root}/robot/{solid.joint:02d}"
                 frames[solid.joint] = scene.add_frame(path, show_axes=False)
-            mesh = (
-                solid.mesh.smooth_shaded if len(solid.mesh.faces) < 5000 else solid.mesh
-            )
-            quaternion = pin.Quaternion(solid.placement.rotation)
+            mesh = solid.mesh
+            mesh = mesh.smooth_shaded if len(mesh.faces) < 5000 else mesh
             handle = scene.add_mesh_simple(
-                f"{self._root}/robot/{solid.joint:02d}/{solid.name}",
+                f"{path}/{solid.name}",
                 np.asarray(mesh.vertices),
                 np.asarray(mesh.faces),
                 color=solid.colour,
-                wxyz=wxyz(quaternion),
+                wxyz=wxyz(pin.Quaternion(solid.placement.rotation)),
                 position=solid.placement.translation,
-                opacity=_GLASS if self._transparent else None,
+                opacity=glass,
             )
             self._meshes.append(handle)
         return frames
@@ -220,11 +214,8 @@ class Scene:
         sight: tuple[float, float, float] = _SIGHT,
     ) -> None:
         """Look at a place [m] of the page; distance in body heights or so."""
-        camera = self.server.initial_camera
-        far = distance * self.size
-        camera.up = (0.0, 0.0, 1.0)
-        camera.look_at = tuple(centre)
-        camera.position = tuple(centre + far * np.array(sight))
+        eye = centre + distance * self.size * np.array(sight)
+        set_camera(self.server, centre, eye)
 
     def show(self, q: np.ndarray) -> None:
         """Show a configuration."""
@@ -357,6 +348,17 @@ class Scene:
     def stop(self) -> None:
         """Close the page."""
         self._page.stop()
+
+
+def set_camera(
+    server: viser.ViserServer,
+    centre: np.ndarray,
+    eye: np.ndarray,
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0),
+) -> None:
+    """Have browsers that come look from a place to another one."""
+    camera = server.initial_camera
+    camera.up, camera.look_at, camera.position = up, tuple(centre), tuple(eye)
 
 
 def free_port(host: str, first: int) -> int:

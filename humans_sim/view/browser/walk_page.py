@@ -167,8 +167,7 @@ class WalkPage:
         mine = replace(
             actions, push=push, follow=self._follow, see_through=self.scene.see_through
         )
-        panel = Panel(self.scene.server, mine, limits, walking)
-        self.panel = panel
+        self.panel = panel = Panel(self.scene.server, mine, limits, walking)
         return panel
 
     def add_robot_panel(
@@ -177,8 +176,7 @@ class WalkPage:
         """Add the controls of a real robot; those of a walk must be armed."""
         limits = Limits.of_model(self._model, self.scene.size, settings)
         mine = replace(actions, follow=self._follow, see_through=self.scene.see_through)
-        panel = RobotPanel(self.scene.server, mine, limits)
-        self.panel = panel
+        self.panel = panel = RobotPanel(self.scene.server, mine, limits)
         return panel
 
     def add_watch_panel(self) -> None:
@@ -205,7 +203,15 @@ class WalkPage:
                 if seen.touches is not None:
                     self._layer.show(q, seen.touches, seen.planned)
             self.scene.centre(self._follower.update(q, wall))
-            self._show_push(q, wall)
+            if self._push is not None:
+                impulse, since = self._push
+                strength, direction = float(np.linalg.norm(impulse)), None
+                if strength > 0.0 and wall - since <= _PUSH_SHOWN:
+                    base = pin.Quaternion(q[3:7]).matrix()
+                    direction = base @ np.append(impulse / strength, 0.0)
+                else:
+                    self._push = None
+                self._layer.show_push(q[:3], direction)
         if self.panel is not None and wall - self._status_time >= _CALM:
             self._status_time = wall
             progress = self._progress
@@ -222,18 +228,6 @@ class WalkPage:
                     seen.failed,
                 )
             )
-
-    def _show_push(self, q: np.ndarray, wall: float) -> None:
-        if self._push is None:
-            return
-        impulse, since = self._push
-        strength = float(np.linalg.norm(impulse))
-        if strength == 0.0 or wall - since > _PUSH_SHOWN:
-            self._push = None
-            self._layer.show_push(q[:3], None)
-            return
-        base = pin.Quaternion(q[3:7]).matrix()
-        self._layer.show_push(q[:3], base @ np.append(impulse / strength, 0.0))
 
     def stop(self) -> None:
         """Close the page."""

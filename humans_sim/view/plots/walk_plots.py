@@ -24,6 +24,7 @@ from humans_sim.view.plots.figure_panels import (
     WIDTH,
     CurveStyles,
     dress,
+    legend_above,
     stacked,
 )
 
@@ -114,9 +115,7 @@ def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
     for side, colour in SIDES.items():
         handles.append(Polygon([(0, 0)], fc=colour, alpha=0.35, ec=colour))
         names.append(f"{side.name.lower()} foot (0: where it stood first)")
-    figure.legend(
-        handles, names, loc="outside upper center", ncols=4, fontsize=8, frameon=False
-    )
+    legend_above(figure, handles, names)
     return figure
 
 
@@ -162,14 +161,14 @@ def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
     t, impacts = motion.run.t, ImpactSamples(motion.run.t, motion.run.events)
 
     def heights(panel: Any) -> None:
-        panel.set_title("lowest point of each sole above the ground")
-        panel.set_ylabel("height [mm]")
+        panel.set(
+            title="lowest point of each sole above the ground", ylabel="height [mm]"
+        )
         for sole in motion.soles:
             panel.plot(t, 1e3 * sole.height, color=SIDES[sole.side], label=sole.name)
 
     def loads(panel: Any) -> None:
-        panel.set_title("normal force on each sole")
-        panel.set_ylabel("force [N]")
+        panel.set(title="normal force on each sole", ylabel="force [N]")
         for sole in motion.soles:
             load = impacts.jump(sole.load[:, None])[:, 0]
             panel.plot(impacts.t, load, color=SIDES[sole.side], label=sole.name)
@@ -198,8 +197,7 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
             panel.plot(t, values, label=name)
 
     def height(panel: Any) -> None:
-        panel.set_title("height above the lower sole")
-        panel.set_ylabel("height [m]")
+        panel.set(title="height above the lower sole", ylabel="height [m]")
         panel.plot(t, motion.base_height, label="base")
 
     def speed(panel: Any) -> None:
@@ -225,8 +223,7 @@ def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     styles = CurveStyles(names[joint] for chain in chains for joint in chain)
 
     def draw(sole: SoleMotion, panel: Any) -> None:
-        panel.set_title(f"{sole.side.name.lower()} leg")
-        panel.set_ylabel("angle [°]")
+        panel.set(title=f"{sole.side.name.lower()} leg", ylabel="angle [°]")
         chain = _leg(motion, sole.name)
         columns = [7 + joint for joint in chain]
         angles = impacts.bend(np.degrees(motion.run.q[:, columns]))
@@ -270,23 +267,16 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
     run = motion.run
 
     def friction(panel: Any) -> None:
-        panel.set_title("tangential over normal force of each sole")
-        panel.set_ylabel("ratio [1]")
+        panel.set(title="tangential over normal force of each sole", ylabel="ratio [1]")
         for sole in motion.soles:
             along = np.linalg.norm(sole.forces[:, :, 1:].sum(axis=1), axis=1)
             loaded = sole.load > 0.05 * motion.weight
             ratio = np.where(loaded, along / np.where(loaded, sole.load, 1.0), np.nan)
             panel.plot(run.t, ratio, color=SIDES[sole.side], lw=1.0, label=sole.name)
-        known = run.table.friction[np.isfinite(run.table.friction)]
-        known = known[known > 0]
-        if len(known) and known.max() < 3.0:
-            panel.axhline(
-                known.max(),
-                color="0.5",
-                lw=1.0,
-                ls="--",
-                label=f"friction {known.max():g}",
-            )
+        finite = run.table.friction[np.isfinite(run.table.friction)]
+        if 0.0 < (most := finite.max(initial=0.0)) < 3.0:
+            look = {"color": "0.5", "lw": 1.0, "ls": "--"}
+            panel.axhline(most, label=f"friction {most:g}", **look)
 
     impacts = ImpactSamples(run.t, run.events)
     names = [name for sole in motion.soles for name in _point_names(motion, sole)]
@@ -305,7 +295,7 @@ def _over_time(
 ) -> Figure:
     """Panels below each other, with the landings and a fall marked.
 
-    Of a walk of many steps they show some, unless the whole is wanted.
+    Of a walk of many steps they show some, unless the whole must be seen.
     """
     start, end, note = _shown(motion.run.t, summary, whole)
 
