@@ -17,7 +17,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -37,12 +36,12 @@ from humans_sim.observation.draft.landmarks import (
     read_labels,
 )
 from humans_sim.observation.draft.placing import FAR, PersonFitter
-from humans_sim.observation.markers.marker_set import MarkerSet, marker_set_names
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    SetMarker,
+    marker_set_names,
+)
 from humans_sim.observation.markers.trial import MarkerTrial
-
-if TYPE_CHECKING:
-    from humans_sim.observation.markers.marker_set import SetMarker
-
 
 _LENGTHS = {
     "thigh": "yfemur",

@@ -288,16 +288,8 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     labels = head.texts("POINT:LABELS", layout.points)
     other = {label for kind in _NO_MARKERS for label in head.texts(f"POINT:{kind}")}
     kept = [k for k, label in enumerate(labels) if not label or label not in other]
-    rotations = head.count("ROTATION:USED")
     if not kept:
-        kinds = (
-            (layout.points, "points that are angles or forces"),
-            (layout.channels, "analogue channels"),
-            (rotations, "segments with rotations"),
-        )
-        rest = " and ".join(f"{count} {word}" for count, word in kinds if count)
-        text = f"the file holds no markers{', only ' if rest else ''}{rest}"
-        raise head.error(text, "POINT:USED")
+        raise _no_markers(head, layout)
     names = numbered_names(
         [labels[k] for k in kept],
         "marker",
@@ -306,13 +298,10 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     if len(kept) < layout.points:
         values = by_rows(lambda v: v[:, kept], values)
     seen = _seen(head, values)
-    word = full_units(head.text("POINT:UNITS"))
-    if not word and seen.any():
-        if np.ptp(values[seen][:, :3], axis=0).max() < _SMALLEST_SCENE:
-            head.note("missing; by their size the points are in metres", "POINT:UNITS")
-            word = "m"
     unit = length_of(
-        word or UNITS, options, lambda text: head.error(text, "POINT:UNITS")
+        _units(head, values, seen),
+        options,
+        lambda text: head.error(text, "POINT:UNITS"),
     )
     residuals = by_rows(
         lambda v, s: _residuals(v[:, :, 3], s, scale, unit), values, seen
@@ -331,11 +320,8 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     del values
     up = options.up
     if up is None:
-        said = head.text("POINT:Y_SCREEN").lower().lstrip("+")
-        if said and said not in UP_AXES:
-            text = f"'{said[:40]}' is no axis: give up, one of {', '.join(UP_AXES)}"
-            raise head.error(text, "POINT:Y_SCREEN")
-        up, note = find_up(said, names, positions, plate_corners(head, unit))
+        corners = plate_corners(head, unit)
+        up, note = find_up(_screen_up(head), names, positions, corners)
         if note:
             head.note(note, "POINT:Y_SCREEN")
     trial = make_trial(
@@ -351,6 +337,7 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     analog = read_analog(head, layout, data, rate)
     plates = read_plates(head, analog, layout.subframes, unit, up)
     events = read_events(head, layout.first, layout.count, rate)
+    rotations = head.count("ROTATION:USED")
     if rotations:
         head.note(f"{rotations} segments with rotations are not read", "ROTATION:USED")
     return replace(
@@ -376,6 +363,17 @@ def _notes(head: C3dHead) -> tuple[str, ...]:
     return (*notes, f"and {more} notes more") if more else tuple(notes)
 
 
+def _no_markers(head: C3dHead, layout: C3dLayout) -> MarkerFileError:
+    kinds = (
+        (layout.points, "points that are angles or forces"),
+        (layout.channels, "analogue channels"),
+        (head.count("ROTATION:USED"), "segments with rotations"),
+    )
+    rest = " and ".join(f"{count} {word}" for count, word in kinds if count)
+    text = f"the file holds no markers{', only ' if rest else ''}{rest}"
+    return head.error(text, "POINT:USED")
+
+
 def _rate(head: C3dHead) -> float:
     """Frames a second [Hz]; the header's where the parameter is missing."""
     rate = head.number("POINT:RATE")
@@ -388,6 +386,26 @@ def _rate(head: C3dHead) -> float:
     return check_rate(
         head.rate if rate is None else rate, lambda text: head.error(text, "POINT:RATE")
     )
+
+
+def _units(head: C3dHead, values: np.ndarray, seen: np.ndarray) -> str:
+    """The unit of length; where the file has none, that of a laboratory."""
+    said = full_units(head.text("POINT:UNITS"))
+    if said:
+        return said
+    if seen.any() and np.ptp(values[seen][:, :3], axis=0).max() < _SMALLEST_SCENE:
+        head.note("missing; by their size the points are in metres", "POINT:UNITS")
+        return "m"
+    return UNITS
+
+
+def _screen_up(head: C3dHead) -> str:
+    """The axis that the file shows upwards on a screen; empty where it does not."""
+    word = head.text("POINT:Y_SCREEN").lower().lstrip("+")
+    if word and word not in UP_AXES:
+        text = f"'{word[:40]}' is no axis: give up, one of {', '.join(UP_AXES)}"
+        raise head.error(text, "POINT:Y_SCREEN")
+    return word
 
 
 def _points(head: C3dHead, layout: C3dLayout, data: bytes) -> tuple[np.ndarray, float]:

@@ -111,7 +111,10 @@ def zero_phase(
     values: np.ndarray, rate: float, cutoff: float = CUTOFF, order: int = ORDER
 ) -> np.ndarray:
     """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off."""
-    one_pass = _one_pass(_checked(rate, cutoff, order), rate, order)
+    # Two passes have -3 dB at the cut-off, each at a higher one.
+    narrower = (math.sqrt(2.0) - 1.0) ** (1.0 / (2 * order))
+    lowest = math.tan(math.pi * _checked(rate, cutoff, order) / rate)
+    one_pass = rate / math.pi * math.atan(lowest / narrower)
     sections = butter(order, one_pass, fs=rate, output="sos")
     # The ends are mirrored through themselves, as often as it takes for the filter to
     # settle: short stretches stay where they are.
@@ -179,12 +182,6 @@ def _checked(rate: float, cutoff: float, order: int) -> float:
     if not 1 <= order <= MOST:
         raise ParameterError(f"the order of the filter is {order}, not 1 to {MOST}")
     return float(cutoff)
-
-
-def _one_pass(cutoff: float, rate: float, order: int) -> float:
-    """Cut-off of a pass of which two have -3 dB at ``cutoff`` [Hz]."""
-    narrower = (math.sqrt(2.0) - 1.0) ** (1.0 / (2 * order))
-    return rate / math.pi * math.atan(math.tan(math.pi * cutoff / rate) / narrower)
 
 
 def _stretches(seen: np.ndarray, broken: np.ndarray) -> list[np.ndarray]:

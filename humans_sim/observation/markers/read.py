@@ -65,15 +65,7 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
         MarkerFileError: it is no sound table.
     """
     lines = read_lines(path)
-    preamble: dict[str, tuple[str, int]] = {}  # lines ``key: value`` above the table
-    first = len(lines)
-    for k, text in enumerate(lines):
-        match = _PREAMBLE.fullmatch(text) if len(text) <= _LONGEST else None
-        if match and not re.search(r"[,;\t]", match.group(2)):
-            preamble[match.group(1).lower()] = match.group(2), k + 1
-        elif text.strip(" \t,;"):
-            first = k
-            break
+    preamble, first = _preamble(lines)
     if first == len(lines):
         raise MarkerFileError("the file holds no samples", path)
     separator = next((sign for sign in "\t;," if sign in lines[first]), None)
@@ -137,6 +129,18 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _preamble(lines: list[str]) -> tuple[dict[str, tuple[str, int]], int]:
+    """Lines ``key: value`` above the table, with their numbers, and where it begins."""
+    columns: dict[str, tuple[str, int]] = {}
+    for k, line in enumerate(lines):
+        match = _PREAMBLE.fullmatch(line) if len(line) <= _LONGEST else None
+        if match and not re.search(r"[,;\t]", match.group(2)):
+            columns[match.group(1).lower()] = match.group(2), k + 1
+        elif line.strip(" \t,;"):
+            return columns, k
+    return columns, len(lines)
 
 
 def _said(
