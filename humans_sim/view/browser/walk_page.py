@@ -87,30 +87,20 @@ _CALM = 0.1
 """Least time between two statuses: faster numbers cannot be read [s]."""
 
 
-@dataclass(frozen=True)
-class Seen:
+@dataclass(frozen=True, kw_only=True)
+class Seen(Status):
     """A simulated biped at one time; places are in the world.
 
+    Its speeds and its distance are worked out by the page.
+
     Attributes:
-        time: simulated [s].
         touches: contacts; None where they are not known.
         planned: steps to come.
-        phase: what the walk is doing, one word; empty without a walk.
-        steps: made so far.
-        paused: whether time stands still.
-        message: what went wrong, or what just happened.
-        failed: whether the message is of something that went wrong.
     """
 
-    time: float
     q: np.ndarray
     touches: Touches | None = None
     planned: tuple[PlannedStep, ...] = ()
-    phase: str = ""
-    steps: int = 0
-    paused: bool = False
-    message: str = ""
-    failed: bool = False
 
 
 class WalkPage:
@@ -214,20 +204,10 @@ class WalkPage:
                 self._layer.show_push(q[:3], direction)
         if self.panel is not None and wall - self._status_time >= _CALM:
             self._status_time = wall
-            progress = self._progress
-            self.panel.show(
-                Status(
-                    seen.time,
-                    progress.real_time_factor,
-                    seen.paused,
-                    seen.phase,
-                    seen.steps,
-                    progress.speed,
-                    progress.distance,
-                    seen.message,
-                    seen.failed,
-                )
-            )
+            speed, distance = self._progress.speed, self._progress.distance
+            pace = self._progress.real_time_factor
+            status = replace(seen, speed=speed, distance=distance)
+            self.panel.show(replace(status, real_time_factor=pace))
 
     def stop(self) -> None:
         """Close the page."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -36,52 +36,29 @@ _HAZE = 0.22
 """How far the colour of the farthest part fades to white."""
 
 
-class View(NamedTuple):
-    """From where a picture is taken.
-
-    Attributes:
-        right: direction to the right of the picture, a unit vector.
-        up: direction up, a unit vector.
-    """
-
-    right: tuple[float, float, float]
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-
-    @property
-    def towards(self) -> np.ndarray:
-        """Direction to who looks."""
-        return np.cross(self.right, self.up)
-
-
-RIGHT_SIDE = View((1.0, 0.0, 0.0))
-"""Seen from the right, x to the right."""
-
-
 def skin_picture(
     skin: Skin,
     vertices: np.ndarray,
     window: tuple[float, float, float, float],
     scale: float,
-    view: View = RIGHT_SIDE,
 ) -> np.ndarray:
     """Red, green, blue and opacity of a picture, its top row first (rows, columns, 4).
+
+    It is seen from the right, x to the right.
 
     Args:
         skin: what to draw.
         vertices: where it is (n, 3) [m].
         window: left, right, bottom and top of the picture [m].
         scale: pixels for each metre.
-        view: from where it is seen.
     """
     left, right, bottom, top = window
     columns = max(2, round((right - left) * scale))
     rows = max(2, round((top - bottom) * scale))
     normals = _normals(vertices, skin.faces)
-    towards = view.towards
-    points = np.column_stack(
-        [vertices @ view.right, vertices @ view.up, vertices @ towards]
-    )
-    light = towards + 0.5 * np.asarray(view.up) + 0.35 * np.asarray(view.right)
+    x, y, z = vertices.T
+    points = np.column_stack([x, z, -y])
+    light = np.array([0.35, -1.0, 0.5])
     shade = _AMBIENT + _LIT * np.clip(normals @ light / np.linalg.norm(light), 0, 1)
     far = points[:, 2].max() - points[:, 2]
     haze = _HAZE * far / max(float(far.max()), 1e-9)
