@@ -156,13 +156,13 @@ from humans_sim.observation.posture.humans_tables import (
 from humans_sim.observation.posture.live import LivePostures as LivePostures
 from humans_sim.observation.posture.opensim_files import write_osim as write_osim
 from humans_sim.observation.posture.result import Reconstruction as Reconstruction
+from humans_sim.observation.posture.result import Verdict as Verdict
 from humans_sim.observation.posture.result import (
     load_reconstruction as load_reconstruction,
 )
 from humans_sim.observation.posture.solver import PostureSolver as PostureSolver
 from humans_sim.observation.posture.subject import Subject as Subject
 from humans_sim.observation.posture.subject import load_subject as load_subject
-from humans_sim.observation.posture.verdict import Verdict as Verdict
 from humans_sim.observation.reconstruction_options import (
     ReconstructionOptions as ReconstructionOptions,
 )

@@ -65,16 +65,11 @@ class SolePoints:
         return np.stack([reduced(values[:, self.of(k)]) for k in soles], axis=1)
 
 
-def support_names(model: Model) -> tuple[tuple[str, ...], np.ndarray]:
-    """Tags that the soles of a model stand on, and the place of the sole of each."""
-    names = tuple(tag for sole in model.soles for tag in support_tags(sole))
-    sizes = [len(support_tags(sole)) for sole in model.soles]
-    return names, np.repeat(np.arange(len(sizes)), sizes)
-
-
 def sole_points(model: Model, q: np.ndarray, v: np.ndarray) -> SolePoints:
     """Support points of the soles along a motion (n, nq), (n, nv)."""
-    names, owners = support_names(model)
+    tags = [support_tags(sole) for sole in model.soles]
+    owners = np.repeat(np.arange(len(tags)), [len(own) for own in tags])
+    names = tuple(tag for own in tags for tag in own)
     points, data = model.tag_points(names), model.data()
     positions = np.empty((len(q), len(names), 3))
     velocities = np.empty_like(positions)

@@ -232,7 +232,18 @@ class WalkSummary:
 
     def rows(self) -> list[Row]:
         """The summary as lines for people; what the run does not show is left out."""
-        return summary_rows(self)
+        sections = {"result": _result(self)}
+        if self.steps:
+            sections["steps"] = _steps(self)
+        if self.on_feet:
+            sections |= {"path": _path(self), "balance": _balance_text(self)}
+        sections["drive"] = _drive(self)
+        return [
+            Row(section, name, value)
+            for section, lines in sections.items()
+            for name, value in lines.items()
+            if value and "nan" not in value
+        ]
 
     def table(self) -> str:
         """The summary as a text for people."""
@@ -380,22 +391,6 @@ _NEAR = 0.9
 """Share of a limit above which a joint is named."""
 _NAMED = 6
 """Joints named at most."""
-
-
-def summary_rows(summary: WalkSummary) -> list[Row]:
-    """The lines, in sections; what a run does not show is left out."""
-    sections = {"result": _result(summary)}
-    if summary.steps:
-        sections["steps"] = _steps(summary)
-    if summary.on_feet:
-        sections |= {"path": _path(summary), "balance": _balance_text(summary)}
-    sections["drive"] = _drive(summary)
-    return [
-        Row(section, name, value)
-        for section, lines in sections.items()
-        for name, value in lines.items()
-        if value and "nan" not in value
-    ]
 
 
 def _result(s: WalkSummary) -> dict[str, str]:

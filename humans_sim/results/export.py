@@ -67,7 +67,7 @@ def write_csv(run: Run, path: Path) -> Path:
         The path of the table.
     """
     with (
-        atomic_stream(events_path(path)) as events,
+        atomic_stream(path.with_name(f"{path.stem}.events.csv")) as events,
         atomic_stream(path) as samples,
     ):
         _write_table(events, ("time [s]", "kind", "subject", "detail"), _events(run))
@@ -85,11 +85,6 @@ def write_csv(run: Run, path: Path) -> Path:
     with atomic_stream(path.with_name(states)) as stream:
         _write_table(stream, [time, "side", *names], lines)
     return path
-
-
-def events_path(path: Path) -> Path:
-    """Where :func:`write_csv` puts the events of the table at ``path``."""
-    return path.with_name(f"{path.stem}.events.csv")
 
 
 def _write_table(

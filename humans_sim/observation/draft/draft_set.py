@@ -72,31 +72,6 @@ markers:
 """
 
 
-def draft_text(draft: MarkerSetDraft) -> str:
-    """The YAML of a draft."""
-    lines = [
-        _HEAD.format(
-            height=draft.model.height,
-            rms=1e3 * draft.rms,
-            title=_quoted(draft.title),
-            model=draft.model.name,
-        )
-    ]
-    used = [entry for entry in draft.markers if entry.marker is not None]
-    order = list(dict.fromkeys(e.marker.segment for e in used if e.marker is not None))
-    for segment in order:
-        lines.append(f"  # {segment}\n")
-        for entry in used:
-            if entry.marker is not None and entry.marker.segment == segment:
-                lines.append(_line(draft.model, entry, entry.marker))
-    left = [entry for entry in draft.markers if entry.marker is None]
-    if left:
-        lines.append("  # Left out\n")
-    for entry in left:
-        lines.append(f"  #- {{name: {_quoted(entry.name)}}}  # {_comment(entry)}\n")
-    return "".join(lines)
-
-
 def _line(model: Model, entry: DraftMarker, marker: SetMarker) -> str:
     fields = [
         f"name: {_quoted(marker.name)}",
@@ -305,7 +280,21 @@ class MarkerSetDraft:
 
     def text(self) -> str:
         """The set as YAML, with the reasons as comments."""
-        return draft_text(self)
+        title, model = _quoted(self.title), self.model.name
+        height, rms = self.model.height, 1e3 * self.rms
+        lines = [_HEAD.format(height=height, rms=rms, title=title, model=model)]
+        used = [(entry, m) for entry in self.markers if (m := entry.marker) is not None]
+        for segment in dict.fromkeys(marker.segment for _, marker in used):
+            lines.append(f"  # {segment}\n")
+            for entry, marker in used:
+                if marker.segment == segment:
+                    lines.append(_line(self.model, entry, marker))
+        left = [entry for entry in self.markers if entry.marker is None]
+        if left:
+            lines.append("  # Left out\n")
+        for entry in left:
+            lines.append(f"  #- {{name: {_quoted(entry.name)}}}  # {_comment(entry)}\n")
+        return "".join(lines)
 
     def save(self, path: Path | str) -> Path:
         """Write the set; :func:`load_marker_set` reads it."""

@@ -331,30 +331,11 @@ def _legs(seat: Box, ground: Ground) -> list[Box]:
 
 
 GREY = (140, 145, 153)
-"""Their colour."""
+"""Colour of bodies that no file draws."""
 _THICKNESS = 0.012
 """Of a body around its points, as a share of the model's size."""
 BOX_CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 """Of a cube with edges of two."""
-
-
-def plain_hulls(model: Model, size: float) -> dict[int, trimesh.Trimesh]:
-    """Convex bodies around joint centres and tags, by joint, of a model's size [m]."""
-    tree = model.pin
-    points = {j: [np.zeros(3)] for j in range(1, tree.njoints)}
-    for child in range(2, tree.njoints):
-        parent = int(tree.parents[child])
-        points[parent].append(np.array(tree.jointPlacements[child].translation))
-    for tag in model.parts.tags:
-        frame = tree.frames[tree.getFrameId(tag.link)]
-        points[int(frame.parentJoint)].append(frame.placement.act(tag.position))
-    thick = _THICKNESS * size * BOX_CORNERS
-    return {
-        joint: trimesh.convex.convex_hull(
-            (np.array(own)[:, None] + thick[None]).reshape(-1, 3)
-        )
-        for joint, own in points.items()
-    }
 
 
 _PLAIN = (230, 230, 230)
@@ -399,10 +380,21 @@ def solids(model: Model) -> list[Solid]:
     ]
     if meshes:
         return meshes
-    return [
-        Solid(f"{model.pin.names[joint]}_plain", joint, pin.SE3.Identity(), mesh, GREY)
-        for joint, mesh in plain_hulls(model, body_height(model)).items()
-    ]
+    # Convex bodies around joint centres and tags.
+    tree, thick = model.pin, _THICKNESS * body_height(model) * BOX_CORNERS
+    points = {j: [np.zeros(3)] for j in range(1, tree.njoints)}
+    for child in range(2, tree.njoints):
+        parent = int(tree.parents[child])
+        points[parent].append(np.array(tree.jointPlacements[child].translation))
+    for tag in model.parts.tags:
+        frame = tree.frames[tree.getFrameId(tag.link)]
+        points[int(frame.parentJoint)].append(frame.placement.act(tag.position))
+    for joint, own in points.items():
+        corners = (np.array(own)[:, None] + thick[None]).reshape(-1, 3)
+        hull = trimesh.convex.convex_hull(corners)
+        name = f"{tree.names[joint]}_plain"
+        meshes.append(Solid(name, joint, pin.SE3.Identity(), hull, GREY))
+    return meshes
 
 
 def link_names(model: Model) -> dict[int, str]:

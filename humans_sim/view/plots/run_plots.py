@@ -206,11 +206,6 @@ class ContactRow:
     place: float = 0.0
 
 
-def impacts_of(run: Run) -> list[Event]:
-    """The impacts of a run."""
-    return [event for event in run.events if event.kind == IMPACT]
-
-
 def contact_rows(run: Run, impacts: Sequence[Event]) -> list[ContactRow]:
     """A row for each contact that is closed at a sample or hit, group after group.
 
@@ -336,7 +331,7 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
     """
     path = check_picture_path(path)
     run = with_event_samples(run)
-    impacts = impacts_of(run)
+    impacts = [event for event in run.events if event.kind == IMPACT]
     rows, pulsed = contact_rows(run, impacts), _pulses(run)
     shown = run_panels(run)
     tall = rows[-1].place + 1.0 if rows else 0.0

@@ -34,8 +34,13 @@ from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.models.points import PointSet
 from humans_sim.observation.posture.export import Forces
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
-from humans_sim.observation.posture.verdict import DOUBTFUL, FAILED, GOOD
+from humans_sim.observation.posture.result import (
+    DOUBTFUL,
+    FAILED,
+    GOOD,
+    MarkerStatus,
+    Reconstruction,
+)
 from humans_sim.view.html_templates import render
 from humans_sim.view.plots.posture_plots import (
     largest_of_markers,

@@ -196,13 +196,6 @@ _MARKER_COLOUR = (255, 205, 0)
 """Seen on skin and on clothes, which are not transparent here."""
 
 
-def model_scene(model: Model, q: np.ndarray | None = None) -> MovingScene:
-    """A model alone, at rest, in its zero position unless a configuration is given."""
-    at_rest = model.neutral() if q is None else model.check_configuration(q)
-    nodes, names = _robot(model, at_rest[None])
-    return _scene(model.title, np.zeros(1), nodes, None, names)
-
-
 def run_scene(
     run: Run | WristRun, model: Model | None = None, ground: Ground | None = None
 ) -> MovingScene:
@@ -346,14 +339,6 @@ SCENE_FORMATS: dict[str, Callable[[MovingScene], bytes]] = {
 """What makes the content of a file, by its ending."""
 
 
-def check_scene_path(path: Path) -> None:
-    """Refuse a file whose ending is not one of :data:`SCENE_FORMATS`."""
-    if path.suffix.lower() not in SCENE_FORMATS:
-        raise ParameterError(
-            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
-        )
-
-
 def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) -> Path:
     """Write a model as a tree of its links: glTF (.glb), X3D (.x3d) or VRML (.wrl).
 
@@ -368,8 +353,14 @@ def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) ->
         FileWriteError: it cannot be written.
     """
     path = Path(path)
-    check_scene_path(path)
-    content = SCENE_FORMATS[path.suffix.lower()](model_scene(model, q))
+    if path.suffix.lower() not in SCENE_FORMATS:
+        raise ParameterError(
+            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
+        )
+    at_rest = model.neutral() if q is None else model.check_configuration(q)
+    nodes, names = _robot(model, at_rest[None])
+    scene = _scene(model.title, np.zeros(1), nodes, None, names)
+    content = SCENE_FORMATS[path.suffix.lower()](scene)
     with atomic_stream(path) as stream:
         stream.write(content)
     return path
