@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import viser
@@ -121,10 +122,12 @@ class RunPanel:
         step = max(period, (line.end - line.start) / _TICKS, 1e-6)
         last = max(line.end, line.start + step)
         self._slider = gui.add_slider("Time [s]", line.start, last, step, line.start)
-        # What the page itself moves has no browser.
-        self._slider.on_update(
-            lambda event: event.client and line.seek(float(self._slider.value))
-        )
+
+        @self._slider.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:  # what the page itself moves has no browser
+                line.seek(float(self._slider.value))
+
         with gui.add_folder("Single samples", expand_by_default=False):
             for word, ahead in (("Back", -period), ("Forward", period)):
                 button = gui.add_button(word)

@@ -47,9 +47,10 @@ class Touches:
     @classmethod
     def of_points(cls, soles: Soles, points: PointContacts) -> Touches:
         """Touches of a simulation."""
-        words = (soles.names, soles.links, soles.surfaces)
         return cls(
-            *(tuple(column[k] for k in points.rows) for column in words),
+            tuple(soles.names[k] for k in points.rows),
+            tuple(soles.links[k] for k in points.rows),
+            tuple(soles.surfaces[k] for k in points.rows),
             points.gap,
             points.position,
             points.normal,
@@ -116,11 +117,14 @@ class Touches:
     def only(self, points: Collection[str]) -> Touches:
         """The contacts of some points of the model alone."""
         rows = [k for k, n in enumerate(self.names) if tag_of(n) in points]
-        words = (self.names, self.links, self.surfaces)
-        numbers = (self.gap, self.position, self.normal, self.force)
         return Touches(
-            *(tuple(column[k] for k in rows) for column in words),
-            *(column[rows] for column in numbers),
+            tuple(self.names[k] for k in rows),
+            tuple(self.links[k] for k in rows),
+            tuple(self.surfaces[k] for k in rows),
+            self.gap[rows],
+            self.position[rows],
+            self.normal[rows],
+            self.force[rows],
         )
 
     def _groups(self, each: bool = False) -> list[np.ndarray]:

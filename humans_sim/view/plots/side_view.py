@@ -320,8 +320,9 @@ def _fill(
 ) -> None:
     """Fill outlines (n, 2) in their colours; edges are darker by a factor."""
     edges = [edge * face for face in faces]
-    look = {"facecolors": faces, "edgecolors": edges, "linewidths": 0.5}
-    panel.add_collection(PolyCollection(shapes, zorder=order, **look))
+    collection = PolyCollection(shapes, facecolors=faces, edgecolors=edges)
+    collection.set(linewidths=0.5, zorder=order)
+    panel.add_collection(collection)
 
 
 def outline(points: np.ndarray) -> np.ndarray:
