@@ -130,9 +130,9 @@ from humans_sim.models import Model as Model
 from humans_sim.models import load_model as load_model
 from humans_sim.models.humans_view import FrameView as FrameView
 from humans_sim.models.links import LinkCoordinates as LinkCoordinates
-from humans_sim.observation import BaseObserver as BaseObserver
 from humans_sim.observation.base.feedback import MeasuredState as MeasuredState
 from humans_sim.observation.base.feedback import ObserverFeedback as ObserverFeedback
+from humans_sim.observation.base.observer import BaseObserver as BaseObserver
 from humans_sim.observation.draft.draft_set import MarkerSetDraft as MarkerSetDraft
 from humans_sim.observation.draft.draft_set import draft_marker_set as draft_marker_set
 from humans_sim.observation.markers import PipelineSettings as PipelineSettings

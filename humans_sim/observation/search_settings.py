@@ -285,10 +285,7 @@ def _changed(
         if (name, entry.text()) in _WORDS:
             numbers[name] = _WORDS[name, entry.text()]
             continue
-        number = entry.number()
-        if name in whole and number != int(number):
-            raise entry.error(f"must be a whole number, not {number:g}")
-        numbers[name] = int(number) if name in whole else number
+        numbers[name] = entry.whole() if name in whole else entry.number()
     try:
         return replace(settings, **numbers)
     except ParameterError as error:

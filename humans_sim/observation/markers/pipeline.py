@@ -8,7 +8,7 @@ The frame is changed to the model's by heading and place of the person.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -160,19 +160,7 @@ def _direction(vector: np.ndarray, between: str) -> np.ndarray:
 
 FRAMES = ("recorded", "standing")
 """Frames that need no numbers."""
-_KEYS = (
-    "correspondence",
-    "fill",
-    "max_gap",
-    "frame",
-    "standing",
-    "filter",
-    "cutoff",
-    "order",
-    "jump",
-    "jump_acceleration",
-    *SETTINGS_KEYS,
-)
+_POSITIVE = ("cutoff", "jump", "jump_acceleration")
 
 
 @dataclass(frozen=True)
@@ -260,25 +248,18 @@ class PipelineSettings:
         Raises:
             ModelFileError: a key is unknown or its value impossible.
         """
-        fields = value.fields((), _KEYS)
-        chosen: dict[str, object] = {}
-        if "correspondence" in fields:
-            chosen["correspondence"] = folder / fields["correspondence"].text()
-        for key in ("fill", "filter"):
-            if key in fields:
-                chosen[key] = _truth(fields[key])
-        if "max_gap" in fields:
-            gap = fields["max_gap"]
-            chosen["max_gap"] = None if gap.text() == "any" else gap.positive()
-        for key in ("cutoff", "jump", "jump_acceleration"):
-            if key in fields:
-                chosen[key] = fields[key].positive()
-        if "order" in fields:
-            chosen["order"] = _count(fields["order"], MOST)
-        if "frame" in fields:
-            frame = fields["frame"]
-            given = frame.is_mapping()
-            chosen["frame"] = read_frame(frame) if given else frame.choice(FRAMES)
+        readers: dict[str, Callable[[YamlValue], object]] = {
+            "correspondence": lambda given: folder / given.text(),
+            "max_gap": lambda gap: None if gap.text() == "any" else gap.positive(),
+            "order": lambda given: _count(given, MOST),
+            "frame": lambda f: read_frame(f) if f.is_mapping() else f.choice(FRAMES),
+            **dict.fromkeys(("fill", "filter"), _truth),
+            **dict.fromkeys(
+                ("cutoff", "jump", "jump_acceleration"), YamlValue.positive
+            ),
+        }
+        fields = value.fields((), (*readers, "standing", *SETTINGS_KEYS))
+        chosen = {k: read(fields[k]) for k, read in readers.items() if k in fields}
         if "standing" in fields:
             chosen.update(_standing(fields["standing"]))
         chosen["solver"], chosen["smoother"] = read_settings(fields)
@@ -355,22 +336,25 @@ def prepare(
 
 
 def _standing(value: YamlValue) -> dict[str, object]:
-    keys = ("samples", "ankles", "hips", "tilt", "ankle_height")
-    given = value.fields((), keys)
-    chosen: dict[str, object] = {}
-    if "samples" in given:
-        chosen["standing_samples"] = _count(given["samples"], 1_000_000)
-    for key in ("ankles", "hips"):
-        if key in given:
-            names = tuple(item.text() for item in given[key].items())
-            if len(names) != 2:
-                raise given[key].error("must be a right and a left marker")
-            chosen[key] = names
-    if "tilt" in given:
-        chosen["tilt"] = _truth(given["tilt"])
-    if "ankle_height" in given:
-        chosen["ankle_height"] = given["ankle_height"].number()
+    readers: dict[str, Callable[[YamlValue], object]] = {
+        "samples": lambda given: _count(given, 1_000_000),
+        "tilt": _truth,
+        "ankle_height": YamlValue.number,
+        **dict.fromkeys(("ankles", "hips"), _two_markers),
+    }
+    chosen = {
+        k: readers[k](given) for k, given in value.fields((), (*readers,)).items()
+    }
+    if "samples" in chosen:
+        chosen["standing_samples"] = chosen.pop("samples")
     return chosen
+
+
+def _two_markers(value: YamlValue) -> tuple[str, ...]:
+    names = tuple(item.text() for item in value.items())
+    if len(names) != 2:
+        raise value.error("must be a right and a left marker")
+    return names
 
 
 def _truth(value: YamlValue) -> bool:

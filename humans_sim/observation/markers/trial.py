@@ -53,6 +53,16 @@ class FileHeader:
     up: str
 
 
+def _columns(word: str, names: Sequence[str], known: Sequence[str]) -> list[int]:
+    place = {name: column for column, name in enumerate(known)}
+    for name in names:
+        if name not in place:
+            raise ParameterError(
+                f"no {word} is called '{name}' (there are: {', '.join(known)})"
+            )
+    return [place[name] for name in names]
+
+
 @dataclass(frozen=True, eq=False)
 class AnalogChannels:
     """Channels sampled together, on the clock of the trial they belong to.
@@ -103,13 +113,7 @@ class AnalogChannels:
 
     def select(self, names: Sequence[str]) -> AnalogChannels:
         """These channels only, in this order; ParameterError where one is not there."""
-        for name in names:
-            if name not in self.names:
-                raise ParameterError(
-                    f"no channel is called '{name}' (there are: "
-                    f"{', '.join(self.names)})"
-                )
-        columns = [self.names.index(name) for name in names]
+        columns = _columns("channel", names, self.names)
         return replace(
             self,
             names=tuple(names),
@@ -202,13 +206,7 @@ class MarkerTrial:
 
     def select(self, names: Sequence[str]) -> MarkerTrial:
         """These markers only, in this order; ParameterError where one is not there."""
-        place = {name: column for column, name in enumerate(self.names)}
-        for name in names:
-            if name not in place:
-                raise ParameterError(
-                    f"no marker is called '{name}' (there are: {', '.join(self.names)})"
-                )
-        columns = [place[name] for name in names]
+        columns = _columns("marker", names, self.names)
         if columns == list(range(len(self.names))):
             return self
         residuals = self.camera_residuals

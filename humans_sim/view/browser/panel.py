@@ -191,6 +191,10 @@ class StatusText:
         self._text, self._shown = gui.add_html(""), ""
         self.show(Status())
 
+    def show_walk(self) -> None:
+        """Show a walk from now on."""
+        self.walking = True
+
     def show(self, status: Status) -> None:
         """Show how things are."""
         text = status_html(status, self.walking)
@@ -219,7 +223,7 @@ def show_playing(button: viser.GuiButtonHandle, playing: bool) -> None:
         button.label, button.icon = label, icons[label]
 
 
-class WatchPanel:
+class WatchPanel(StatusText):
     """A panel that shows how things are and has nothing to command with."""
 
     def __init__(
@@ -228,21 +232,8 @@ class WatchPanel:
         follow: Callable[[bool], None],
         see_through: Callable[[bool], None],
     ) -> None:
-        self._status = StatusText(gui, walking=False)
+        super().__init__(gui, walking=False)
         add_view(gui, follow, see_through)
-
-    @property
-    def walking(self) -> bool:
-        """Whether it shows a walk."""
-        return self._status.walking
-
-    def show_walk(self) -> None:
-        """Show a walk from now on."""
-        self._status.walking = True
-
-    def show(self, status: Status) -> None:
-        """Show how things are."""
-        self._status.show(status)
 
 
 def status_html(status: Status, walking: bool = True) -> str:
@@ -390,7 +381,7 @@ class Panel:
 
     def show_walk(self) -> None:
         """Show the controls of a walk from now on."""
-        self._status.walking = True
+        self._status.show_walk()
         self._walk.show()
 
     def show(self, status: Status) -> None:
