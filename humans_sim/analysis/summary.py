@@ -187,17 +187,13 @@ def _torque_limits(motion: RunMotion, end: int) -> list[Incident]:
 def saturated(motion: RunMotion) -> np.ndarray:
     """Samples in which joints give all the torque they have (n, njoints)."""
     run, model = motion.run, motion.model
-    if SERVO_NUMBERS in run.info:
-        return _saturated_servos(motion)
-    effort = model.effort_limits
-    known = np.isfinite(effort) & (effort > 0)
-    torques = np.abs(np.nan_to_num(run.torques[:, 6:]))
-    return np.asarray(known & (torques >= (1 - _EFFORT) * effort))
-
-
-def _saturated_servos(motion: RunMotion) -> np.ndarray:
-    """Servos that want more torque than they have, before a sample's command comes."""
-    run, names = motion.run, motion.model.joint_names
+    if SERVO_NUMBERS not in run.info:
+        effort = model.effort_limits
+        known = np.isfinite(effort) & (effort > 0)
+        torques = np.abs(np.nan_to_num(run.torques[:, 6:]))
+        return np.asarray(known & (torques >= (1 - _EFFORT) * effort))
+    # Servos that ask for more torque than they have, before a sample's command comes.
+    names = model.joint_names
     with sound_record("its servos"):
         table = run.info[SERVO_NUMBERS]
         rows = np.array([table[name] for name in names], float).reshape(-1, 8)

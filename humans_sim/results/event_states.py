@@ -378,31 +378,18 @@ class ImpactSamples:
         k = after[inside]
         apart[inside] = (t[k - 1] > t[k - 2]) & (t[k + 1] > t[k])
         good = self._alone & apart & ~crossed & (passed > 0) & (left > 0)
-        k = np.flatnonzero(good)
-        if len(k):
-            here[k] = self._prolonged(values, self._next[k], passed[k], left[k])
-        return self._inserted(values, here, here)
-
-    def _prolonged(
-        self,
-        values: np.ndarray,
-        after: np.ndarray,
-        passed: np.ndarray,
-        left: np.ndarray,
-    ) -> np.ndarray:
-        """Values at impacts from the samples on both sides, the nearer the more."""
-        t, total, weights = self.sampled, 0.0, 0.0
+        # There, values from the samples on both sides, the nearer the more.
+        k, total, weights = np.flatnonzero(good), 0.0, 0.0
         for near, far, distance in (
-            (after - 1, after - 2, passed),
-            (after, after + 1, left),
+            (after[k] - 1, after[k] - 2, passed[k]),
+            (after[k], after[k] + 1, left[k]),
         ):
             span = np.abs(t[far] - t[near])
-            there = values[near] + (distance / span)[:, None] * (
-                values[near] - values[far]
-            )
+            slope = (values[near] - values[far]) * (distance / span)[:, None]
             weight = 1.0 / (distance * (distance + span))[:, None]
-            total, weights = total + weight * there, weights + weight
-        return np.asarray(total / weights)
+            total, weights = total + weight * (values[near] + slope), weights + weight
+        here[k] = total / weights
+        return self._inserted(values, here, here)
 
     def _sides(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         before = np.asarray(values[self._next - 1], dtype=float)

@@ -183,12 +183,21 @@ def segment_costs(
     By its distance from the nearest place on a segment (m, s) [m], the spreads of
     distances (m, m) [m] and the segment of each marker (m,).
     """
-    moving, number = _rigidity(spreads, members, places.shape[1])
+    # Median change of distances to the others of a segment [m], and how many they are.
+    moving, number = np.full(places.shape, np.nan), np.zeros(places.shape, np.int64)
+    for marker, segment in np.ndindex(places.shape):
+        others = members == segment
+        others[marker] = False
+        known = spreads[marker, others]
+        known = known[np.isfinite(known)]
+        if len(known):
+            moving[marker, segment] = np.median(known)
+            number[marker, segment] = len(known)
     usual = np.where(number > 1, _SLIDE, _SLIDE_OF_TWO)
     rigid = np.minimum((moving / usual) ** 2, _MOST_COST)
     # A segment without other markers says nothing: as good as a marker's usual one.
-    known = np.isfinite(moving)
-    rigid = np.where(known, rigid, np.where(known.any(axis=1), 1.0, 0.0)[:, None])
+    sure = np.isfinite(moving)
+    rigid = np.where(sure, rigid, np.where(sure.any(axis=1), 1.0, 0.0)[:, None])
     return np.asarray((places / _PLACE) ** 2 + rigid)
 
 
@@ -208,27 +217,6 @@ def assign_segments(
             break
         members = better
     return members, segment_costs(places, spreads, members)
-
-
-def _rigidity(
-    spreads: np.ndarray, members: np.ndarray, count: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Median change of distances from a marker to the others of a segment (m, s) [m].
-
-    Also how many others these are (m, s).
-    """
-    moving = np.full((len(members), count), np.nan)
-    number = np.zeros((len(members), count), dtype=np.int64)
-    for segment in range(count):
-        for marker in range(len(members)):
-            others = members == segment
-            others[marker] = False
-            known = spreads[marker, others]
-            known = known[np.isfinite(known)]
-            if len(known):
-                moving[marker, segment] = np.median(known)
-                number[marker, segment] = len(known)
-    return moving, number
 
 
 FEWEST = 6

@@ -240,7 +240,10 @@ def _channels(trial: MarkerTrial, unit: float) -> AnalogChannels | None:
     for plate in trial.plates:
         names += _plate_channels(plate)
         words += ("N",) * 3 + ("Nm",) * 3
-        values = np.hstack([values, _of_sensors(plate.at(times))])
+        # The wrench on the body about the sensors' origin, on the plate's axes.
+        now, axes = plate.at(times), plate_axes(plate.corners)
+        moment = now.moment + np.cross(plate.centre - plate.origin, now.force)
+        values = np.hstack([values, now.force @ axes, moment @ axes])
     return AnalogChannels(names, words, rate, values, float(trial.times[0]))
 
 
@@ -248,13 +251,6 @@ def _plate_channels(plate: ForcePlate) -> tuple[str, ...]:
     return tuple(
         f"{plate.name} {word}" for word in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
     )
-
-
-def _of_sensors(plate: ForcePlate) -> np.ndarray:
-    """Wrench on the body about the sensors' origin, on the plate's axes (n, 6)."""
-    axes = plate_axes(plate.corners)
-    moment = plate.moment + np.cross(plate.centre - plate.origin, plate.force)
-    return np.concatenate([plate.force @ axes, moment @ axes], axis=1)
 
 
 def _add_channels(file: Any, channels: AnalogChannels) -> None:

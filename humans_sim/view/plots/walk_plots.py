@@ -233,29 +233,6 @@ def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     return _over_time(motion, summary, [partial(draw, sole) for sole in motion.soles])
 
 
-def _draw_normal_forces(
-    motion: RunMotion,
-    sole: SoleMotion,
-    impacts: ImpactSamples,
-    styles: CurveStyles,
-    panel: Any,
-) -> None:
-    panel.set_title(f"normal forces on the points of {sole.name}")
-    panel.set_ylabel("force [N]")
-    forces = impacts.jump(sole.forces[:, :, 0])
-    names = _point_names(motion, sole)
-    named = _heaviest(forces)
-    others = [k for k in range(len(names)) if k not in named]
-    for n, k in enumerate(others):
-        label = f"{len(others)} smaller ones" if n == 0 else "_"
-        panel.plot(impacts.t, forces[:, k], color="0.75", lw=0.7, label=label)
-    for k in named:
-        panel.plot(
-            impacts.t, forces[:, k], lw=1.0, label=names[k], **styles.of(names[k])
-        )
-    _cut(panel, motion, [sole.forces[:, :, 0]])
-
-
 def _heaviest(forces: np.ndarray) -> list[int]:
     """Points that get a colour and a name: those with the largest forces (n, k) [N]."""
     peaks = np.nan_to_num(forces).max(axis=0, initial=0.0)
@@ -264,7 +241,23 @@ def _heaviest(forces: np.ndarray) -> list[int]:
 
 def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Normal force on each point of the soles, and how much of the friction is used."""
-    run = motion.run
+    run, impacts = motion.run, ImpactSamples(motion.run.t, motion.run.events)
+    points = {sole.name: _point_names(motion, sole) for sole in motion.soles}
+    styles = CurveStyles(name for names in points.values() for name in names)
+
+    def normal(sole: SoleMotion, panel: Any) -> None:
+        title = f"normal forces on the points of {sole.name}"
+        panel.set(title=title, ylabel="force [N]")
+        forces, names = impacts.jump(sole.forces[:, :, 0]), points[sole.name]
+        named = _heaviest(forces)
+        others = [k for k in range(len(names)) if k not in named]
+        for n, k in enumerate(others):
+            label = f"{len(others)} smaller ones" if n == 0 else "_"
+            panel.plot(impacts.t, forces[:, k], color="0.75", lw=0.7, label=label)
+        for k in named:
+            look = {"lw": 1.0, "label": names[k], **styles.of(names[k])}
+            panel.plot(impacts.t, forces[:, k], **look)
+        _cut(panel, motion, [sole.forces[:, :, 0]])
 
     def friction(panel: Any) -> None:
         panel.set(title="tangential over normal force of each sole", ylabel="ratio [1]")
@@ -278,12 +271,7 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
             look = {"color": "0.5", "lw": 1.0, "ls": "--"}
             panel.axhline(most, label=f"friction {most:g}", **look)
 
-    impacts = ImpactSamples(run.t, run.events)
-    names = [name for sole in motion.soles for name in _point_names(motion, sole)]
-    panels = [
-        partial(_draw_normal_forces, motion, sole, impacts, CurveStyles(names))
-        for sole in motion.soles
-    ]
+    panels = [partial(normal, sole) for sole in motion.soles]
     return _over_time(motion, summary, [*panels, friction])
 
 

@@ -166,13 +166,9 @@ def write_report(
         "failure": "" if summary is None else summary.failure,
         "physics": physics_note(run.check()),
         "extra": extra_table(extra),
-        "summary": None if summary is None else _summary(summary),
         "checks": check_table(run.check()),
-        "film": None,
+        **dict.fromkeys(("summary", "film", "steps", "joints", "scene")),
         "footprints": _footprints(run),
-        "steps": None if summary is None else _steps(summary),
-        "joints": None if summary is None else _joints(summary),
-        "scene": None,
         "events": _events(run),
         "provenance": _provenance(run, motion),
     }
@@ -180,6 +176,8 @@ def write_report(
         figures = {"Over time": plot_run(run)}
     else:
         figures = walk_figures(motion, summary)
+        values |= {"steps": _steps(summary), "joints": _joints(summary)}
+        values["summary"] = _summary(summary)
         if animation:
             shown, text = _excerpt(motion.run, summary), ", seen from the right"
             film = film_part(shown, text, motion.model, pixels=FILM_PIXELS)
