@@ -290,13 +290,3 @@ def _changed(
         return replace(settings, **numbers)
     except ParameterError as error:
         raise value.error(str(error)) from None
-
-
-__all__ = [
-    "GateSettings",
-    "SmootherSettings",
-    "SolverSettings",
-    "StartSettings",
-    "TrackSettings",
-    "UncertaintySettings",
-]

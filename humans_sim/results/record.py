@@ -38,8 +38,14 @@ if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 
-_HALF_SPACE, _BOX = "half_space", "box"
-_HEIGHTS, _MESH = "height_field", "mesh"
+_SOLIDS: dict[str, tuple[type[Solid], tuple[str, ...]]] = {
+    "half_space": (HalfSpace, ("normal", "point")),
+    "height_field": (HeightField, ("heights", "spacing", "origin", "bottom")),
+    "mesh": (TriangleMesh, ("vertices", "faces")),
+    "box": (Box, ("size", "centre", "rotation")),
+}
+"""Class and shape of each kind of solid; a height field is a mesh, too."""
+_VECTORS = ("normal", "point", "spacing", "origin", "size", "centre")
 
 
 def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
@@ -135,59 +141,28 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
         )
 
 
-def _solid_record(solid: HalfSpace | Box | TriangleMesh) -> dict[str, Any]:
-    record: dict[str, Any] = {"name": solid.name, "friction": solid.friction}
-    if isinstance(solid, HalfSpace):
-        return {
-            "kind": _HALF_SPACE,
-            "normal": [float(x) for x in solid.normal],
-            "point": [float(x) for x in solid.point],
-            **record,
-        }
-    if isinstance(solid, HeightField):
-        return {
-            "kind": _HEIGHTS,
-            "heights": solid.heights.tolist(),
-            "spacing": list(solid.spacing),
-            "origin": list(solid.origin),
-            "bottom": solid.bottom,
-            **record,
-        }
-    if isinstance(solid, TriangleMesh):
-        vertices, faces = solid.vertices.tolist(), solid.faces.tolist()
-        return {"kind": _MESH, "vertices": vertices, "faces": faces, **record}
-    turn = solid.rotation
-    return {
-        "kind": _BOX,
-        "size": [float(x) for x in solid.size],
-        "centre": [float(x) for x in solid.centre],
-        "rotation": None if turn is None else np.asarray(turn, float).tolist(),
-        **record,
-    }
+def _solid_record(solid: Solid) -> dict[str, Any]:
+    kind = next(kind for kind, (cls, _) in _SOLIDS.items() if isinstance(solid, cls))
+    record: dict[str, Any] = {"kind": kind}
+    for name in _SOLIDS[kind][1]:
+        value = getattr(solid, name)
+        if value is not None:
+            value = np.asarray(value, int if name == "faces" else float).tolist()
+        record[name] = value
+    return record | {"name": solid.name, "friction": solid.friction}
 
 
 def _solid(record: dict[str, Any]) -> Solid:
     kind = record.pop("kind")
-    if kind == _HALF_SPACE:
-        return HalfSpace(
-            normal=tuple(record.pop("normal")),
-            point=tuple(record.pop("point")),
-            **record,
-        )
-    if kind == _HEIGHTS:
-        heights, spacing = record.pop("heights"), tuple(record.pop("spacing"))
-        return HeightField(heights, spacing, tuple(record.pop("origin")), **record)
-    if kind == _MESH:
-        return TriangleMesh(record.pop("vertices"), record.pop("faces"), **record)
-    if kind != _BOX:
+    if kind not in _SOLIDS:
         raise ValueError(f"there is no solid of the kind '{kind}'")
-    turn = record.pop("rotation")
-    return Box(
-        size=tuple(record.pop("size")),
-        centre=tuple(record.pop("centre")),
-        rotation=None if turn is None else np.array(turn, float),
-        **record,
-    )
+    make, names = _SOLIDS[kind]
+    for name in names:
+        if name in _VECTORS:
+            record[name] = tuple(record[name])
+        elif name == "rotation" and record[name] is not None:
+            record[name] = np.array(record[name], float)
+    return make(**record)
 
 
 METRE, RADIAN, QUATERNION, UNKNOWN = "m", "rad", "1", ""

@@ -216,13 +216,6 @@ class _Reader:
         self, fields: Mapping[str, YamlValue], side: str, label: str
     ) -> SetMarker:
         name, segment = fields["name"].text(), fields["segment"].text()
-        if label and "{side}" not in name:
-            raise fields["name"].error(
-                "a marker of both sides needs {side} in its name"
-            )
-        if not label and "{side}" in name:
-            text = "{side} in a name needs 'sides', e.g. sides: [R, L]"
-            raise fields["name"].error(text)
         if side and segment.startswith(("r_", "l_")):
             raise fields["segment"].error(
                 "a marker of both sides is on a segment without r_ or l_"
@@ -233,6 +226,13 @@ class _Reader:
             raise fields["segment"].error(
                 f"{self._model.name} has no link called '{segment}'"
             )
+        if label and "{side}" not in name:
+            raise fields["name"].error(
+                "a marker of both sides needs {side} in its name"
+            )
+        if not label and "{side}" in name:
+            text = "{side} in a name needs 'sides', e.g. sides: [R, L]"
+            raise fields["name"].error(text)
         names, own = self._names, side or segment[:2]
         if own in ("r_", "l_"):
             short = {k[2:]: v for k, v in names.items() if k.startswith(own)}

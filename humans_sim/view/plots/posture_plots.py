@@ -496,7 +496,9 @@ def marker_map(result: Reconstruction) -> Figure | None:
         for kind, colour in STATUS_COLOURS.items()
         if (status == kind).any()
     ]
-    legend_above(figure, handles, [handle.get_label() for handle in handles], ncols=5)
+    legend_above(
+        figure, handles, [str(handle.get_label()) for handle in handles], ncols=5
+    )
     return figure
 
 
