@@ -25,7 +25,7 @@ import numpy as np
 from humans_sim.core.arrays import ROWS, new_array, release
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.filters import fill_gaps
+from humans_sim.observation.markers.filters import ROUNDING, fill_gaps, joined_rows
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     MarkerSet,
@@ -383,9 +383,8 @@ def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.n
         short = np.zeros_like(occluded)  # in gaps that are short enough to be filled
         for column in np.flatnonzero(occluded.any(axis=0)):
             seen = np.flatnonzero(~occluded[:, column])
-            for a, b in zip(seen[:-1], seen[1:], strict=True):
-                if b > a + 1 and trial.times[b] - trial.times[a + 1] <= bridge + 1e-6:
-                    short[a + 1 : b, column] = True
+            for stretch in joined_rows(trial.times, seen, bridge + ROUNDING):
+                short[stretch[0] : stretch[-1] + 1, column] = True
         missing = (occluded & ~short).sum(axis=1) + occluded.mean(axis=1)
     row = int(np.argmin(missing))
     near = np.abs(trial.times - trial.times[row]) <= _AROUND

@@ -27,11 +27,7 @@ from humans_sim.results.record import (
 )
 from humans_sim.results.records import POINT, Sample
 from humans_sim.results.run import Run
-from humans_sim.soft.ground.footprints import (
-    Footprints,
-    GroundHistory,
-    ground_history,
-)
+from humans_sim.soft.ground.footprints import Footprints, GroundHistory, ground_history
 from humans_sim.soft.packed_numbers import CoatTracks
 from humans_sim.view.browser.scene_layers import RunCables, body_height
 from humans_sim.view.browser.touches import Touches

@@ -127,9 +127,24 @@ class Scene:
     def _surround(self, ground: Ground) -> None:
         scene = self.server.scene
         scene.set_up_direction("+z")
-        for k, solid in enumerate(ground.solids):
-            if isinstance(solid, HalfSpace) and self._lays_floor:
-                self._lay_floor(f"{self._root}/scene/{k}_{solid.name}", solid)
+        extent, up = _CELLS * self._cell, np.array([0.0, 0.0, 1.0])
+        for k, solid in enumerate(ground.solids if self._lays_floor else ()):
+            if not isinstance(solid, HalfSpace):
+                continue
+            point, normal = np.array(solid.point, float), np.array(solid.normal, float)
+            if self._lane is not None and normal[2] > 0.0:  # a lane is below its body
+                point = np.array([0.0, 0.0, normal @ point / normal[2]])
+            grid = scene.add_grid(
+                f"{self._root}/scene/{k}_{solid.name}",
+                width=extent,
+                height=extent if self._lane is None else self._lane,
+                cell_size=self._cell,
+                section_size=_SECTION * self._cell,
+                **FLOOR_COLOURS,
+                wxyz=wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
+                position=point,
+            )
+            self._floors.append((grid, point))
         for k, box in enumerate(drawn_boxes(ground)):
             turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
             scene.add_box(
@@ -140,25 +155,6 @@ class Scene:
                 position=box.centre,
             )
         lay_terrain(scene, ground, f"{self._root}/scene")
-
-    def _lay_floor(self, name: str, floor: HalfSpace) -> None:
-        cell = self._cell
-        extent = _CELLS * cell
-        up, normal = np.array([0.0, 0.0, 1.0]), np.array(floor.normal, float)
-        point = np.array(floor.point, float)
-        if self._lane is not None and normal[2] > 0.0:  # a lane is below its body
-            point = np.array([0.0, 0.0, normal @ point / normal[2]])
-        grid = self.server.scene.add_grid(
-            name,
-            width=extent,
-            height=extent if self._lane is None else self._lane,
-            cell_size=cell,
-            section_size=_SECTION * cell,
-            **FLOOR_COLOURS,
-            wxyz=wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
-            position=point,
-        )
-        self._floors.append((grid, point))
 
     @property
     def _cell(self) -> float:

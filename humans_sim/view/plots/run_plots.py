@@ -57,20 +57,15 @@ if TYPE_CHECKING:
 
 
 _QUANTITIES = {
-    ("motors", "voltage"): ("voltages of the motors", "voltage"),
-    ("motors", "current"): ("currents of the motors", "current"),
-    ("servos", "set_point"): ("set points of the servos", "angle"),
-    ("muscles", "u"): ("command signals u", "u"),
-    ("muscles", "alpha"): ("recruitment alpha", "alpha"),
-    ("hoist", "tension"): ("tensions of the cables", "force"),
+    ("motors", "voltage"): ("voltages of the motors", "voltage", HELD),
+    ("motors", "current"): ("currents of the motors", "current", JUMPS),
+    ("servos", "set_point"): ("set points of the servos", "angle", HELD),
+    ("muscles", "u"): ("command signals u", "u", STEPS),
+    ("muscles", "alpha"): ("recruitment alpha", "alpha", STEPS),
+    ("hoist", "tension"): ("tensions of the cables", "force", HELD),
 }
-"""Title of the panel and word of its axis, by kind and quantity of signals."""
-_SHAPES = {
-    ("motors", "current"): JUMPS,
-    ("muscles", "u"): STEPS,
-    ("muscles", "alpha"): STEPS,
-}
-"""What follows the speed of a joint jumps with it; what is commanded makes steps."""
+"""Title of the panel, word of its axis and what its curves do, by kind and quantity of
+signals: what follows the speed of a joint jumps with it, commands make steps."""
 
 
 def actuation_panels(run: Run) -> list[CurvePanel]:
@@ -86,7 +81,7 @@ def actuation_panels(run: Run) -> list[CurvePanel]:
     panels = []
     for key, driven_columns in columns.items():
         if driven_columns:
-            title, word = _QUANTITIES[key]
+            title, word, at_impact = _QUANTITIES[key]
             places = list(driven_columns.values())
             unit, values = units[places[0]], run.signals[:, places]
             if unit == "rad":
@@ -99,7 +94,7 @@ def actuation_panels(run: Run) -> list[CurvePanel]:
                     values,
                     1.0 + np.ptp(np.nan_to_num(values), axis=0),
                     JOINTS,
-                    _SHAPES.get(key, HELD),
+                    at_impact,
                 )
             )
     return panels
