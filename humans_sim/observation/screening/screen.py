@@ -245,27 +245,16 @@ _STRAIGHT = 0.9
 """Cosine to an axis that is it."""
 
 
-@dataclass(frozen=True)
-class Upright:
-    """Which way up.
-
-    Attributes:
-        up: axis of the recording that points up; z where it is as it should be.
-        findings: why not.
-    """
-
-    up: str = "z"
-    findings: tuple[Finding, ...] = ()
-
-
 def screen_up(
     expected: ExpectedMarkers,
     positions: np.ndarray,
     speeds: np.ndarray,
     file_axis: str,
     given: bool,
-) -> Upright:
-    """Compare a recording with somebody who stands.
+) -> tuple[str, list[Finding]]:
+    """The axis of a recording that points up, z where it should, and why not.
+
+    It is compared with somebody who stands.
 
     Args:
         expected: markers of the person.
@@ -281,7 +270,7 @@ def screen_up(
     bodies = mean(positions[:, top], 1) - mean(positions[:, bottom], 1)
     bodies = bodies[~np.isnan(bodies).any(axis=1)] / max(length, 1e-9)
     if not len(bodies):
-        return Upright()
+        return "z", []
     down = float((bodies[:, 2] < _DOWN).mean())
     along = np.linalg.norm(bodies[:, :2], axis=1)
     level = float(((np.abs(bodies[:, 2]) < _LEVEL) & (along > _LONG)).mean())
@@ -294,16 +283,16 @@ def screen_up(
     elif level > _ALL and (travels or (busy and not given)):
         text = f"the person moves, lying, in {100 * level:.0f} % of the frames"
     else:
-        return Upright()
+        return "z", []
     axis, word = nearest_axis(np.median(bodies, axis=0), _STRAIGHT), "another axis"
     if axis and file_axis:  # the axis in the words of the file
         word = f"'{nearest_axis(from_z_up(axis_vector(axis), file_axis), _STRAIGHT)}'"
     if travels and axis and not given:
         text += f": {word} is taken for up (--up confirms it)"
-        return Upright(axis, (Finding(Topic.UP, text, Severity.CORRECTED),))
+        return axis, [Finding(Topic.UP, text, Severity.CORRECTED)]
     severity = Severity.REFUSAL if travels or down > _UPSIDE_DOWN else Severity.DOUBT
     text += f": is {word} up (--up)?"
-    return Upright(findings=(Finding(Topic.UP, text, severity),))
+    return "z", [Finding(Topic.UP, text, severity)]
 
 
 LAG = 0.1
@@ -484,10 +473,12 @@ def screen(
     findings += _screen_places(look)
     findings += _screen_motion(look, factor * speeds(trial), factor * disorder(trial))
     walking = median(factor * speeds(trial, LAG))
-    upright = screen_up(expected, look.positions, walking, known.file_axis, known.up)
-    findings += upright.findings
+    up, up_findings = screen_up(
+        expected, look.positions, walking, known.file_axis, known.up
+    )
+    findings += up_findings
     findings += _screen_sight(model, marker_set, trial.names, seen)
-    return Screening(tuple(findings), factor, upright.up, look.scale / factor)
+    return Screening(tuple(findings), factor, up, look.scale / factor)
 
 
 @lru_cache(maxsize=4)

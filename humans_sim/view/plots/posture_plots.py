@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,30 +55,25 @@ def vertical_forces(
 ) -> Figure:
     """Vertical force of each foot; with plates, theirs and that of markers alone."""
 
-    def draw(sole: str) -> Callable[[Any], None]:
-        def panel_of(panel: Any) -> None:
-            panel.set(title=sole, ylabel="force [body weights]")
-            colour = LEFT if sole.startswith("l") else RIGHT
-            force = dynamics.feet[sole][:, 2] / dynamics.weight
-            if comparison is None:
-                panel.plot(dynamics.t, force, color=colour, lw=1.4, label="estimated")
-                return
-            alone = comparison.alone.feet[sole][:, 2] / dynamics.weight
-            plate = np.where(compared_rows(dynamics, sole), force, np.nan)
-            panel.plot(dynamics.t, plate, color=MIDDLE, lw=2.2, label="plates")
-            panel.plot(
-                dynamics.t, alone, color=colour, lw=1.2, label="from markers alone"
+    def draw(sole: str, panel: Any) -> None:
+        panel.set(title=sole, ylabel="force [body weights]")
+        colour = LEFT if sole.startswith("l") else RIGHT
+        force = dynamics.feet[sole][:, 2] / dynamics.weight
+        if comparison is None:
+            panel.plot(dynamics.t, force, color=colour, lw=1.4, label="estimated")
+            return
+        alone = comparison.alone.feet[sole][:, 2] / dynamics.weight
+        plate = np.where(compared_rows(dynamics, sole), force, np.nan)
+        panel.plot(dynamics.t, plate, color=MIDDLE, lw=2.2, label="plates")
+        panel.plot(dynamics.t, alone, color=colour, lw=1.2, label="from markers alone")
+        agreement = comparison.feet.get(sole)
+        if agreement is not None:
+            panel.set_title(
+                f"{sole}: r {agreement.correlation:.3f}, "
+                f"{100 * agreement.rms:.1f} % of body weight rms"
             )
-            agreement = comparison.feet.get(sole)
-            if agreement is not None:
-                panel.set_title(
-                    f"{sole}: r {agreement.correlation:.3f}, "
-                    f"{100 * agreement.rms:.1f} % of body weight rms"
-                )
 
-        return panel_of
-
-    return stacked([draw(sole) for sole in dynamics.feet], "time [s]")
+    return stacked([partial(draw, sole) for sole in dynamics.feet], "time [s]")
 
 
 def residual(dynamics: InverseDynamics) -> Figure:

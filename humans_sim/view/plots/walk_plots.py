@@ -287,23 +287,18 @@ def _over_time(
     """
     start, end, note = _shown(motion.run.t, summary, whole)
 
-    def marked(draw: Callable[[Any], None]) -> Callable[[Any], None]:
-        def both(panel: Any) -> None:
-            draw(panel)
-            for step in summary.steps:
-                if start <= step.landing <= end and (
-                    not whole or len(summary.steps) <= _NUMBERED
-                ):
-                    colour = SIDES[step.side]
-                    panel.axvline(
-                        step.landing, color=colour, lw=0.6, alpha=0.5, zorder=1
-                    )
-            if summary.fallen:
-                panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
+    few = not whole or len(summary.steps) <= _NUMBERED
 
-        return both
+    def marked(draw: Callable[[Any], None], panel: Any) -> None:
+        draw(panel)
+        for step in summary.steps:
+            if start <= step.landing <= end and few:
+                look = {"color": SIDES[step.side], "lw": 0.6, "alpha": 0.5}
+                panel.axvline(step.landing, zorder=1, **look)
+        if summary.fallen:
+            panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
 
-    figure = stacked([marked(draw) for draw in draws], f"time [s]{note}")
+    figure = stacked([partial(marked, draw) for draw in draws], f"time [s]{note}")
     if end > start:
         figure.axes[0].set_xlim(start, end)
     return figure
