@@ -160,7 +160,6 @@ def _direction(vector: np.ndarray, between: str) -> np.ndarray:
 
 FRAMES = ("recorded", "standing")
 """Frames that need no numbers."""
-_POSITIVE = ("cutoff", "jump", "jump_acceleration")
 
 
 @dataclass(frozen=True)
