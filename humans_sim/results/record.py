@@ -208,13 +208,13 @@ def coordinate_units(run: Run) -> tuple[str, ...]:
             RADIAN if name in joints else unit
             for name, unit in zip(run.position_names, by_name, strict=True)
         )
-    joints_known, bodies, units = (
+    own_joints, bodies, units = (
         value if isinstance(value := info.get(key), list) else []
         for key in ("joints", "bodies", "position_units")
     )
     recorded = tuple(str(unit) for unit in units)
-    if joints_known:
-        kinds = (j.get("kind", "") if isinstance(j, dict) else "" for j in joints_known)
+    if own_joints:
+        kinds = (j.get("kind", "") if isinstance(j, dict) else "" for j in own_joints)
         letters = (str(kind).removeprefix("JointModel")[:1] for kind in kinds)
         own = (_JOINT_UNITS.get(letter, ()) for letter in letters)
         recorded = tuple(unit for units in own for unit in units)
