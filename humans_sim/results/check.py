@@ -136,9 +136,9 @@ def _momentum(run: Run, model: Model) -> np.ndarray:
     armature = _armature(run)
     moving = run.v.any(axis=0) | states.v.any(axis=(0, 1))  # what is locked stays zero
     row = int(np.argmax(run.energy[:, 0]))
-    fastest = model.inertia(np.ascontiguousarray(run.q[row])) + armature
+    inertia = model.inertia(np.ascontiguousarray(run.q[row])) + armature
     # below this momentum a body counts as being at rest [N s]
-    most = max(1e-6 * float(np.abs(fastest @ run.v[row]).max()), 1e-300)
+    most = max(1e-6 * float(np.abs(inertia @ run.v[row]).max()), 1e-300)
     errors = np.zeros(len(states))
     for k, (q, v) in enumerate(zip(states.q, states.v, strict=True)):
         mass = model.inertia(np.ascontiguousarray(q)) + armature
