@@ -113,7 +113,17 @@ def coordinate_panels(run: Run) -> list[CurvePanel]:
     if not has_free_base(run):
         return _by_unit(shown_coordinates(run), "")
     joints = [k for k, n in enumerate(run.position_names) if n in run.velocity_names]
-    panels = [_joint_angles(run, joints)]
+    span = np.ptp(run.q[:, joints], axis=0)
+    title, label = "joint angles that change", "angle [°]"
+    names = [run.position_names[k] for k in joints]
+    values = np.rad2deg(run.q[:, joints])
+    weights, family = np.where(span > _MOVES, span, 0.0), JOINTS
+    if not (span > _MOVES).any():
+        title = "base, from its place at the start (no joint moves)"
+        label, names = "displacement [m]", ["x", "y", "z"]
+        values = run.q[:, :3] - run.q[0, :3]
+        weights, family = np.ones(3), BASE
+    panels = [CurvePanel(title, label, names, values, weights, family, BENDS)]
     beside = 7 + len(joints)
     if beside < run.q.shape[1]:
         panels += _by_unit(shown_coordinates(run, beside), " of the bodies")
@@ -144,29 +154,6 @@ def _by_unit(shown: Coordinates, of_what: str) -> list[CurvePanel]:
             CurvePanel(title + of_what, label, names, values, weights, family, BENDS)
         )
     return panels
-
-
-def _joint_angles(run: Run, joints: list[int]) -> CurvePanel:
-    span = np.ptp(run.q[:, joints], axis=0)
-    if (span > _MOVES).any():
-        return CurvePanel(
-            "joint angles that change",
-            "angle [°]",
-            [run.position_names[k] for k in joints],
-            np.rad2deg(run.q[:, joints]),
-            np.where(span > _MOVES, span, 0.0),
-            JOINTS,
-            BENDS,
-        )
-    return CurvePanel(
-        "base, from its place at the start (no joint moves)",
-        "displacement [m]",
-        ("x", "y", "z"),
-        run.q[:, :3] - run.q[0, :3],
-        np.ones(3),
-        BASE,
-        BENDS,
-    )
 
 
 IMPACT_COLOUR = "tab:red"

@@ -207,7 +207,12 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
         for k, (name, colour) in enumerate((("ahead", "C0"), ("left", "C1"))):
             raw = motion.velocity[:, k]
             panel.plot(t, raw, color=colour, lw=0.7, alpha=0.45, label=name)
-            mean = _running_mean(t, raw, window)
+            # The mean over a window around each time; NaN where it does not fit.
+            area = np.cumsum(np.diff(t) * (raw[1:] + raw[:-1]) / 2)
+            area = np.concatenate([[0.0], area])
+            low, high = t - window / 2, t + window / 2
+            mean = (np.interp(high, t, area) - np.interp(low, t, area)) / window
+            mean = np.where((low >= t[0]) & (high <= t[-1]), mean, np.nan)
             if np.isfinite(mean).any():
                 label = f"{name}, mean of {window:.2g} s"
                 panel.plot(t, mean, color=colour, lw=2.0, label=label)
@@ -352,15 +357,3 @@ def _stride(summary: WalkSummary) -> float:
     durations = summary.step_values("duration")
     durations = durations[np.isfinite(durations)]
     return 2 * float(np.median(durations)) if len(durations) else _SMOOTH
-
-
-def _running_mean(t: np.ndarray, values: np.ndarray, window: float) -> np.ndarray:
-    """Mean of a curve over a window around each time; NaN where it does not fit."""
-    if len(t) < 2:
-        return np.full(len(t), np.nan)
-    area = np.concatenate(
-        [[0.0], np.cumsum(np.diff(t) * (values[1:] + values[:-1]) / 2)]
-    )
-    low, high = t - window / 2, t + window / 2
-    mean = (np.interp(high, t, area) - np.interp(low, t, area)) / window
-    return np.where((low >= t[0]) & (high <= t[-1]), mean, np.nan)
