@@ -257,6 +257,18 @@ def test_page_follows_and_begins_anew(page: WalkPage, khr1: hs.Model) -> None:
     assert not nodes["/stage/walk/made/l_sole_01"].visible
 
 
+def test_page_tells_how_far_and_how_fast(page: WalkPage, khr1: hs.Model) -> None:
+    """The status has the walk's own words, and distance and speed of the base."""
+    page.add_watch_panel()
+    assert page.panel is not None
+    page.panel.show_walk()
+    for t, x in ((0.0, 0.0), (2.0, 0.5)):
+        page._status_time = 0.0  # a status each time
+        page.show(Seen(time=t, q=moved(khr1.neutral(), x), phase="walking", steps=3))
+    for words in ("2.00 s", "walking", "0.250 m/s", "0.50 m", ">3<"):
+        assert words in page.panel._shown
+
+
 def test_page_shows_a_push(page: WalkPage, khr1: hs.Model) -> None:
     """As an arrow along it, for a moment."""
     calls = Calls()
