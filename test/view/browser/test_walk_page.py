@@ -257,7 +257,7 @@ def test_page_follows_and_begins_anew(page: WalkPage, khr1: hs.Model) -> None:
     assert not nodes["/stage/walk/made/l_sole_01"].visible
 
 
-def test_page_tells_how_far_and_how_fast(page: WalkPage, khr1: hs.Model) -> None:
+def test_page_shows_distance_and_speed(page: WalkPage, khr1: hs.Model) -> None:
     """The status has the walk's own words, and distance and speed of the base."""
     page.add_watch_panel()
     assert page.panel is not None
