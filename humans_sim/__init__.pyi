@@ -130,9 +130,9 @@ from humans_sim.models import Model as Model
 from humans_sim.models import load_model as load_model
 from humans_sim.models.humans_view import FrameView as FrameView
 from humans_sim.models.links import LinkCoordinates as LinkCoordinates
-from humans_sim.observation import BaseObserver as BaseObserver
 from humans_sim.observation.base.feedback import MeasuredState as MeasuredState
 from humans_sim.observation.base.feedback import ObserverFeedback as ObserverFeedback
+from humans_sim.observation.base.observer import BaseObserver as BaseObserver
 from humans_sim.observation.draft.draft_set import MarkerSetDraft as MarkerSetDraft
 from humans_sim.observation.draft.draft_set import draft_marker_set as draft_marker_set
 from humans_sim.observation.markers import PipelineSettings as PipelineSettings
@@ -156,13 +156,13 @@ from humans_sim.observation.posture.humans_tables import (
 from humans_sim.observation.posture.live import LivePostures as LivePostures
 from humans_sim.observation.posture.opensim_files import write_osim as write_osim
 from humans_sim.observation.posture.result import Reconstruction as Reconstruction
+from humans_sim.observation.posture.result import Verdict as Verdict
 from humans_sim.observation.posture.result import (
     load_reconstruction as load_reconstruction,
 )
 from humans_sim.observation.posture.solver import PostureSolver as PostureSolver
 from humans_sim.observation.posture.subject import Subject as Subject
 from humans_sim.observation.posture.subject import load_subject as load_subject
-from humans_sim.observation.posture.verdict import Verdict as Verdict
 from humans_sim.observation.reconstruction_options import (
     ReconstructionOptions as ReconstructionOptions,
 )

@@ -81,7 +81,7 @@ from humans_sim.observation.markers.trial import MarkerFileError as MarkerFileEr
 from humans_sim.observation.posture.calibrate import (
     CalibrationError as CalibrationError,
 )
-from humans_sim.observation.screening.findings import ScreeningError as ScreeningError
+from humans_sim.observation.screening.screen import ScreeningError as ScreeningError
 from humans_sim.soft.errors import CouplingError as CouplingError
 from humans_sim.soft.errors import NetworkConnectionError as NetworkConnectionError
 from humans_sim.soft.errors import SoftError as SoftError

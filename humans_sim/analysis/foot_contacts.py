@@ -65,16 +65,11 @@ class SolePoints:
         return np.stack([reduced(values[:, self.of(k)]) for k in soles], axis=1)
 
 
-def support_names(model: Model) -> tuple[tuple[str, ...], np.ndarray]:
-    """Tags that the soles of a model stand on, and the place of the sole of each."""
-    names = tuple(tag for sole in model.soles for tag in support_tags(sole))
-    sizes = [len(support_tags(sole)) for sole in model.soles]
-    return names, np.repeat(np.arange(len(sizes)), sizes)
-
-
 def sole_points(model: Model, q: np.ndarray, v: np.ndarray) -> SolePoints:
     """Support points of the soles along a motion (n, nq), (n, nv)."""
-    names, owners = support_names(model)
+    tags = [support_tags(sole) for sole in model.soles]
+    owners = np.repeat(np.arange(len(tags)), [len(own) for own in tags])
+    names = tuple(tag for own in tags for tag in own)
     points, data = model.tag_points(names), model.data()
     positions = np.empty((len(q), len(names), 3))
     velocities = np.empty_like(positions)
@@ -143,22 +138,22 @@ def find_contacts(
     The floor has a height [m]; None: each point rests where it is slow.
     """
     heights = points.positions[:, :, 2]
-    lowest = _lowest(points)
-    level = floor
-    if level is None:
-        level = float(np.percentile(lowest.min(axis=1), _LOWEST))
     belt = floor_velocity(points)
     speed = np.linalg.norm(points.velocities - belt, axis=2)
     if floor is None:
+        level = float(np.percentile(_lowest(points).min(axis=1), _LOWEST))
         rest = np.array(
-            [_rest(heights[:, k], speed[:, k]) for k in range(heights.shape[1])]
+            [_rest(*point) for point in zip(heights.T, speed.T, strict=True)]
         )
     else:
-        rest = np.full(heights.shape[1], floor)
+        level, rest = floor, np.full(heights.shape[1], floor)
     above = np.maximum(heights - rest, 0.0)
     touching = (above < CONTACT_HEIGHT) & (speed < CONTACT_SPEED)
     down = points.by_sole(touching, lambda on: _without_short(t, on.max(axis=1)))
-    share = _shares(t, down)
+    single = down.sum(axis=1, keepdims=True) == 1
+    share: np.ndarray = np.where(single, down, np.nan)
+    if down.shape[1] == 2:
+        _transfer(t, down, share)
     return FootContacts(points.soles, down, share, rest, above, speed, level, belt)
 
 
@@ -205,15 +200,6 @@ def _without_short(t: np.ndarray, state: np.ndarray) -> np.ndarray:
             if inner and t[end] - t[first] < SHORTEST_STANCE:
                 state[first:end] = not value
     return state
-
-
-def _shares(t: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """Expected shares of the load (n, soles)."""
-    single = down.sum(axis=1, keepdims=True) == 1
-    share: np.ndarray = np.where(single, down, np.nan)
-    if down.shape[1] == 2:
-        _transfer(t, down, share)
-    return share
 
 
 def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
@@ -421,29 +407,18 @@ def _foot(
         level = float(np.nanmedian(plate.point[:, 2]))
     load = wrench[:, 2]
     # The point of the plane z = level about which no moment tilts.
-    pressure = np.stack(
-        [
-            (level * wrench[:, 0] - wrench[:, 4]) / load,
-            (level * wrench[:, 1] + wrench[:, 3]) / load,
-        ],
-        axis=1,
-    )
+    x = (level * wrench[:, 0] - wrench[:, 4]) / load
+    y = (level * wrench[:, 1] + wrench[:, 3]) / load
+    pressure = np.stack([x, y], axis=1)
     feet = range(len(points.soles))
     outlines = [points.positions[rows][:, points.of(k)] for k in feet]
-    under = np.stack(
-        [
-            (outline_distance(outline[..., :2], pressure) < NEAR)
-            & contacts.down[rows, k]
-            for k, outline in enumerate(outlines)
-        ],
-        axis=1,
-    )
+    near = [outline_distance(outline[..., :2], pressure) < NEAR for outline in outlines]
+    under = np.stack(near, axis=1) & contacts.down[rows]
     parts = load @ under / load.sum()
     best = int(parts.argmax())
-    either = float(load @ under.any(axis=1) / load.sum())
     if parts[best] < MOSTLY:
-        several = either >= MOSTLY
-        return None, BOTH if several else NOBODY
+        either = float(load @ under.any(axis=1) / load.sum())
+        return None, BOTH if either >= MOSTLY else NOBODY
     others = [k for k in feet if k != best]
     if isinstance(plate, ForcePlate):
         centres = [outline.mean(axis=1) for outline in outlines]

@@ -106,6 +106,15 @@ def stances(
     return loaded_spans
 
 
+def all_stances(motion: RunMotion) -> list[list[Stance]]:
+    """Stances of each sole over the whole run."""
+    lift = LEAST_LIFT * abs(float(motion.base_height[0]))
+    return [
+        stances(motion.run.t, sole.load, sole.height, motion.weight, lift)
+        for sole in motion.soles
+    ]
+
+
 def steps_of(
     motion: RunMotion, end: int, stood: Sequence[Sequence[Stance]]
 ) -> tuple[Step, ...]:
@@ -127,7 +136,9 @@ def steps_of(
         for which, own in enumerate(stood)
         for before, later in zip(own, own[1:], strict=False)
         if later.first < end
-        and any(_overlap(before.last, later.first, s) for s in stood[1 - which])
+        and any(
+            s.first < later.first and s.last > before.last for s in stood[1 - which]
+        )
     )
     steps: list[Step] = []
     for k, which, before, later in landings:
@@ -136,7 +147,11 @@ def steps_of(
         place = footprint(sole, min(settled, later.last))
         landing = _touch_time(motion, sole, k)
         lift_off = float(t[before.last + 1])
-        length, width = _from_other(place, places[1 - which], sole.side)
+        other = places[1 - which]
+        turn = np.remainder(place.yaw - other.yaw + np.pi, 2 * np.pi) - np.pi
+        heading = other.yaw + turn / 2
+        c, s = np.cos(heading), np.sin(heading)
+        dx, dy = place.x - other.x, place.y - other.y
         steps.append(
             Step(
                 sole=sole.name,
@@ -145,8 +160,8 @@ def steps_of(
                 lift_off=lift_off,
                 landing=landing,
                 duration=landing - (steps[-1].landing if steps else math.nan),
-                length=length,
-                width=width,
+                length=float(c * dx + s * dy),
+                width=float(sole.side * (c * dy - s * dx)),
                 clearance=float(sole.height[before.last + 1 : k].max()),
                 slip=slip(sole, Stance(k, min(later.last, end - 1))),
             )
@@ -178,19 +193,6 @@ def slip(sole: SoleMotion, stance: Stance) -> float:
     distances = np.linalg.norm(np.diff(points, axis=0), axis=2)
     both = closed[1:] & closed[:-1]
     return float(np.where(both, distances, 0.0).sum(axis=0).max())
-
-
-def _overlap(first: int, last: int, stance: Stance) -> bool:
-    return stance.first < last and stance.last > first
-
-
-def _from_other(new: Footprint, other: Footprint, side: Side) -> tuple[float, float]:
-    """Length and width of a step."""
-    turn = np.remainder(new.yaw - other.yaw + np.pi, 2 * np.pi) - np.pi
-    heading = other.yaw + turn / 2
-    c, s = np.cos(heading), np.sin(heading)
-    dx, dy = new.x - other.x, new.y - other.y
-    return float(c * dx + s * dy), float(side * (c * dy - s * dx))
 
 
 def _touch_time(motion: RunMotion, sole: SoleMotion, k: int) -> float:
@@ -319,11 +321,9 @@ def sinkages(run: Run) -> tuple[Sinkage, ...]:
         return ()
     motion = RunMotion.of_run(run)
     rest = float(surface["origin"][2])
-    lift = LEAST_LIFT * abs(float(motion.base_height[0]))
     sunk = []
-    for sole in motion.soles:
+    for sole, stood in zip(motion.soles, all_stances(motion), strict=True):
         lowest = sole.points[:, :, 2].min(axis=1)
-        stood = stances(motion.run.t, sole.load, sole.height, motion.weight, lift)
         sunk += [
             Sinkage(
                 sole.name,
@@ -390,7 +390,13 @@ def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ..
         ahead = _ahead(model, q, _heel(model, support_tags(sole)))
         apart = max(1, math.floor(SHORTEST * rate))
         rows, _ = find_peaks(ahead, prominence=SWING, distance=apart)
-        strikes = [_summit(t, ahead, row) for row in rows]
+        strikes = []  # by the parabola through a peak and its neighbours
+        for row in rows:
+            before, top, after = ahead[row - 1 : row + 2]
+            bend = before - 2 * top + after
+            shift = 0.0 if bend >= 0 else 0.5 * (before - after) / bend
+            span = t[row + 1] - t[row] if shift > 0 else t[row] - t[row - 1]
+            strikes.append(float(t[row] + shift * span))
         strides += [
             Stride(sole.name[:1], start, end)
             for start, end in zip(strikes[:-1], strikes[1:], strict=True)
@@ -420,12 +426,3 @@ def _ahead(model: Model, q: np.ndarray, heel: tuple[int, np.ndarray]) -> np.ndar
         offset = data.oMi[joint].act(local)[:2] - base.translation[:2]
         ahead[row] = offset @ forward / max(float(np.linalg.norm(forward)), 1e-9)
     return ahead
-
-
-def _summit(t: np.ndarray, values: np.ndarray, row: int) -> float:
-    """Time of a peak, by the parabola through it and its neighbours [s]."""
-    before, top, after = values[row - 1 : row + 2]
-    bend = before - 2 * top + after
-    shift = 0.0 if bend >= 0 else 0.5 * (before - after) / bend
-    span = t[row + 1] - t[row] if shift > 0 else t[row] - t[row - 1]
-    return float(t[row] + shift * span)

@@ -260,7 +260,17 @@ def write_generalised_forces(dynamics: InverseDynamics, path: Path | str) -> Pat
     base = [f"{name}_moment" for name in BASE_COLUMNS[:3]]
     base += [f"{name}_force" for name in BASE_COLUMNS[3:]]
     joints = [f"{name}_moment" for name in dynamics.model.joint_names]
-    values = [dynamics.t[:, None], _base_moments(dynamics)]
+    # The residual's moment about the axes of tilt, list and rotation.
+    to_ground = Rotation.from_matrix(ROS_FROM_HUMANS.T)
+    attitudes = Rotation.from_quat(dynamics.q[:, 3:7])
+    angles = (to_ground * attitudes * to_ground.inv()).as_euler("ZXY")
+    tilt = Rotation.from_euler("Z", angles[:, :1])
+    tilt_list = Rotation.from_euler("ZX", angles[:, :2])
+    upright = np.tile([0.0, 0.0, 1.0], (len(angles), 1))
+    turned = tilt.apply([1.0, 0.0, 0.0]), tilt_list.apply([0.0, 1.0, 0.0])
+    axes = np.stack([upright, *turned], axis=1)
+    moments = np.einsum("nij,nj->ni", axes, to_humans(dynamics.residual[:, 3:]))
+    values = [dynamics.t[:, None], moments]
     values += [to_humans(dynamics.residual[:, :3]), dynamics.torques]
     return _write(path, _TITLE, ["time", *base, *joints], np.hstack(values))
 
@@ -283,27 +293,6 @@ def write_external_loads(dynamics: InverseDynamics, path: Path | str) -> Path:
         values += [to_humans(reaction.force), to_humans(_held(reaction.point))]
         values += [to_humans(reaction.torque)]
     return _write(path, Path(path).stem, names, np.hstack(values))
-
-
-def _base_moments(dynamics: InverseDynamics) -> np.ndarray:
-    """The residual's moment about the axes of tilt, list and rotation (n, 3)."""
-    to_ground = Rotation.from_matrix(ROS_FROM_HUMANS.T)
-    attitudes = Rotation.from_quat(dynamics.q[:, 3:7])
-    angles = (to_ground * attitudes * to_ground.inv()).as_euler("ZXY")
-    tilt = Rotation.from_euler("Z", angles[:, :1])
-    tilt_list = Rotation.from_euler("ZX", angles[:, :2])
-    axes = np.stack(
-        [
-            np.tile([0.0, 0.0, 1.0], (len(angles), 1)),
-            tilt.apply([1.0, 0.0, 0.0]),
-            tilt_list.apply([0.0, 1.0, 0.0]),
-        ],
-        axis=1,
-    )
-    moments: np.ndarray = np.einsum(
-        "nij,nj->ni", axes, to_humans(dynamics.residual[:, 3:])
-    )
-    return moments
 
 
 def _held(points: np.ndarray) -> np.ndarray:

@@ -12,12 +12,11 @@ import numpy as np
 
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.analysis.footfalls import (
-    LEAST_LIFT,
     Stance,
     Step,
+    all_stances,
     first_footprint,
     slip,
-    stances,
     steps_of,
     stretches,
 )
@@ -147,17 +146,24 @@ class WalkSummary:
     def of_motion(cls, motion: RunMotion) -> WalkSummary:
         """Sum up a run that was followed already."""
         run, t = motion.run, motion.run.t
-        whole = _stances(motion)
+        whole = all_stances(motion)
         on_feet = any(len(own) for own in whole)
         fall = _fall(motion) if on_feet else None
         end = len(t) if fall is None else max(fall, 1)
-        stood = _before(whole, end)
+        stood = [  # cut where a walk ends
+            [Stance(s.first, min(s.last, end - 1)) for s in own if s.first < end]
+            for own in whole
+        ]
         steps = steps_of(motion, end, stood)
         travel = _travel(motion.footprint[:end], motion.base_height[0])
         single, double = _supports(t, steps, stood)
         work_done, work_taken = _work(run)
         path = travel["path_length"]
         failures = [e for e in run.events if e.kind == FAILURE]
+        gaps = run.gaps[:, [kind == POINT for kind in run.table.kinds]]
+        gaps = gaps[np.isfinite(gaps)]
+        pairs = list(zip(motion.soles, stood, strict=True))
+        slips = (slip(sole, stance) for sole, own in pairs for stance in own)
         return cls(
             model=motion.model.name,
             duration=float(t[-1] - t[0]),
@@ -165,10 +171,7 @@ class WalkSummary:
             fallen=fall is not None,
             fall_time=math.nan if fall is None else float(t[fall]),
             failure=str(failures[-1].detail.get("text", "")) if failures else "",
-            standing=tuple(
-                first_footprint(sole, own)
-                for sole, own in zip(motion.soles, stood, strict=True)
-            ),
+            standing=tuple(first_footprint(sole, own) for sole, own in pairs),
             steps=steps,
             single_support=single,
             double_support=double,
@@ -179,15 +182,8 @@ class WalkSummary:
             largest_load=max(
                 (float(sole.load.max()) for sole in motion.soles), default=math.nan
             ),
-            largest_slip=max(
-                (
-                    slip(sole, stance)
-                    for sole, own in zip(motion.soles, stood, strict=True)
-                    for stance in own
-                ),
-                default=math.nan,
-            ),
-            least_gap=_least_gap(run),
+            largest_slip=max(slips, default=math.nan),
+            least_gap=float(gaps.min()) if gaps.size else math.nan,
             work_done=work_done,
             work_taken=work_taken,
             cost_of_transport=(
@@ -236,7 +232,18 @@ class WalkSummary:
 
     def rows(self) -> list[Row]:
         """The summary as lines for people; what the run does not show is left out."""
-        return summary_rows(self)
+        sections = {"result": _result(self)}
+        if self.steps:
+            sections["steps"] = _steps(self)
+        if self.on_feet:
+            sections |= {"path": _path(self), "balance": _balance_text(self)}
+        sections["drive"] = _drive(self)
+        return [
+            Row(section, name, value)
+            for section, lines in sections.items()
+            for name, value in lines.items()
+            if value and "nan" not in value
+        ]
 
     def table(self) -> str:
         """The summary as a text for people."""
@@ -251,26 +258,9 @@ class WalkSummary:
         return "\n".join(lines)
 
 
-def _stances(motion: RunMotion) -> list[list[Stance]]:
-    """Stances of each sole over the whole run."""
-    lift = LEAST_LIFT * abs(float(motion.base_height[0]))
-    return [
-        stances(motion.run.t, sole.load, sole.height, motion.weight, lift)
-        for sole in motion.soles
-    ]
-
-
-def _before(stood: Sequence[Sequence[Stance]], end: int) -> list[list[Stance]]:
-    """Stances, cut where a walk ends."""
-    return [
-        [Stance(s.first, min(s.last, end - 1)) for s in own if s.first < end]
-        for own in stood
-    ]
-
-
 def fall_sample(motion: RunMotion) -> int | None:
     """First sample at which a biped that was on its feet is down for good, or None."""
-    return _fall(motion) if any(_stances(motion)) else None
+    return _fall(motion) if any(all_stances(motion)) else None
 
 
 def _fall(motion: RunMotion) -> int | None:
@@ -342,13 +332,6 @@ def _balance(motion: RunMotion, end: int) -> dict[str, float]:
     }
 
 
-def _least_gap(run: Run) -> float:
-    points = [kind == POINT for kind in run.table.kinds]
-    gaps = run.gaps[:, points]
-    gaps = gaps[np.isfinite(gaps)]
-    return float(gaps.min()) if gaps.size else math.nan
-
-
 def _work(run: Run) -> tuple[float, float]:
     """Work of the joints where they drive and where they brake [J].
 
@@ -410,22 +393,6 @@ _NAMED = 6
 """Joints named at most."""
 
 
-def summary_rows(summary: WalkSummary) -> list[Row]:
-    """The lines, in sections; what a run does not show is left out."""
-    sections = {"result": _result(summary)}
-    if summary.steps:
-        sections["steps"] = _steps(summary)
-    if summary.on_feet:
-        sections |= {"path": _path(summary), "balance": _balance_text(summary)}
-    sections["drive"] = _drive(summary)
-    return [
-        Row(section, name, value)
-        for section, lines in sections.items()
-        for name, value in lines.items()
-        if value and "nan" not in value
-    ]
-
-
 def _result(s: WalkSummary) -> dict[str, str]:
     fell = f"at {s.fall_time:.2f} s" if s.fallen else "no"
     return {
@@ -477,10 +444,11 @@ def _balance_text(s: WalkSummary) -> dict[str, str]:
 
 
 def _drive(s: WalkSummary) -> dict[str, str]:
-    bound = [
-        (_limit_share(j.low, j.high, j.lower_limit, j.upper_limit), j.name)
-        for j in s.joints
-    ]
+    bound = []  # 0 in the middle of the range, 1 at a limit
+    for j in s.joints:
+        middle = (j.upper_limit + j.lower_limit) / 2
+        far = max(abs(j.low - middle), abs(j.high - middle))
+        bound.append((_share(far, (j.upper_limit - j.lower_limit) / 2), j.name))
     torque = [(_share(j.torque, j.torque_limit), j.name) for j in s.joints]
     speed = [(_share(j.speed, j.speed_limit), j.name) for j in s.joints]
     work = s.work_done > 0 or s.work_taken > 0
@@ -520,12 +488,6 @@ def _spread(values: np.ndarray, unit: str, digits: int = 1) -> str:
 
 def _share(value: float, limit: float) -> float:
     return value / limit if 0 < limit < math.inf else 0.0
-
-
-def _limit_share(low: float, high: float, lower: float, upper: float) -> float:
-    """How near a range comes to its limits: 0 in the middle, 1 at one of them."""
-    half, middle = (upper - lower) / 2, (upper + lower) / 2
-    return _share(max(abs(low - middle), abs(high - middle)), half)
 
 
 def _largest(shares: list[tuple[float, str]]) -> str:

@@ -82,11 +82,6 @@ def friction_cone(friction: float) -> np.ndarray:
     )
 
 
-def penalties(height: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """How much a force is penalised at points so high above rest [m], so fast [m/s]."""
-    return np.asarray((1.0 + (height / HEIGHT) ** 2) * (1.0 + (speed / SPEED) ** 2))
-
-
 def share_forces(
     levers: np.ndarray,
     wrench: np.ndarray,
@@ -398,7 +393,8 @@ def _balance(
         wrenches, known = loads.wrenches.copy(), loads.known
     frames = [model.pin.getFrameId(sole) for sole in soles]
     joints = [model.pin.frames[frame].parentJoint for frame in frames]
-    penalty = penalties(contacts.height, contacts.speed)
+    low, slow = (contacts.height / HEIGHT) ** 2, (contacts.speed / SPEED) ** 2
+    penalty = (1.0 + low) * (1.0 + slow)
     cone = friction_cone(friction)
     data = model.data()
     for row in range(n):

@@ -148,15 +148,26 @@ def compare_runs(
     t = common_times(first.t, second.t)
     shown = [shown_coordinates(run) for run in (first, second)]
     differences = _differences(t, (first.t, second.t), shown)
+    worst = np.argmax(np.abs(differences), axis=0)
+    coordinates = [
+        CoordinateDifference(
+            name,
+            unit,
+            float(np.sqrt(np.mean(differences[:, k] ** 2))),
+            float(differences[worst[k], k]),
+            float(t[worst[k]]),
+        )
+        for k, (name, unit) in enumerate(zip(*shown[0][:2], strict=True))
+    ]
     summaries = [_summary(run) for run in (first, second)]
     return RunComparison(
         first,
         second,
         names,
-        (_verdict(first, summaries[0]), _verdict(second, summaries[1])),
+        (_verdict(summaries[0]), _verdict(summaries[1])),
         t,
         tuple(_values(first, second, summaries)),
-        tuple(_coordinates(t, shown[0], differences)),
+        tuple(coordinates),
         differences,
     )
 
@@ -243,22 +254,6 @@ def _differences(
     return np.asarray(difference)
 
 
-def _coordinates(
-    t: np.ndarray, shown: Coordinates, differences: np.ndarray
-) -> list[CoordinateDifference]:
-    worst = np.argmax(np.abs(differences), axis=0)
-    return [
-        CoordinateDifference(
-            name,
-            unit,
-            float(np.sqrt(np.mean(differences[:, k] ** 2))),
-            float(differences[worst[k], k]),
-            float(t[worst[k]]),
-        )
-        for k, (name, unit) in enumerate(zip(shown.names, shown.units, strict=True))
-    ]
-
-
 def _summary(run: Run) -> WalkSummary | None:
     if not has_free_base(run):
         return None
@@ -268,7 +263,7 @@ def _summary(run: Run) -> WalkSummary | None:
         return None
 
 
-def _verdict(run: Run, summary: WalkSummary | None) -> str:
+def _verdict(summary: WalkSummary | None) -> str:
     return "simulated" if summary is None else summary.verdict
 
 

@@ -22,8 +22,9 @@ from humans_sim.actuation.servo import SERVO_NUMBERS, Servo
 from humans_sim.analysis.footfalls import sinkage_lines
 from humans_sim.analysis.gait import WalkSummary, fall_sample
 from humans_sim.analysis.run_motion import RunMotion
-from humans_sim.core.errors import MALFORMED_CONTENT, HumansError, RunFileError
+from humans_sim.core.errors import HumansError
 from humans_sim.results.export import has_free_base
+from humans_sim.results.record import sound_record
 from humans_sim.results.records import FAILURE
 from humans_sim.results.run import Run
 
@@ -32,22 +33,20 @@ def run_text(run: Run) -> str:
     """The summary of a run; of a biped, also of its walk."""
     name = str(run.info.get("system", "run"))
     method = str(run.info.get("method", "unknown method"))
+    counts = Counter(event.kind for event in run.events)
+    events = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     lines = [
         f"{name}: {run.t[0]:g} to {run.t[-1]:g} s, {len(run)} samples, {method}",
-        *_failures(run),
+        *(
+            f"stopped at {event.time:g} s: {event.detail.get('text', '')}"
+            for event in run.events
+            if event.kind == FAILURE
+        ),
         *_walk(run),
-        *_events(run),
+        f"events: {events or 'none'}",
         *_checks(run),
     ]
     return "\n".join(lines)
-
-
-def _failures(run: Run) -> list[str]:
-    return [
-        f"stopped at {event.time:g} s: {event.detail.get('text', '')}"
-        for event in run.events
-        if event.kind == FAILURE
-    ]
 
 
 def _walk(run: Run) -> list[str]:
@@ -61,12 +60,6 @@ def _walk(run: Run) -> list[str]:
     rows = [row for row in summary.rows() if row.section != "result"]
     lines = [f"  {row.name}: {row.value}" for row in rows]
     return [summary.headline, *lines, *(f"  {x}" for x in sinkage_lines(run))]
-
-
-def _events(run: Run) -> list[str]:
-    counts = Counter(event.kind for event in run.events)
-    text = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    return [f"events: {text or 'none'}"]
 
 
 def _checks(run: Run) -> list[str]:
@@ -194,24 +187,17 @@ def _torque_limits(motion: RunMotion, end: int) -> list[Incident]:
 def saturated(motion: RunMotion) -> np.ndarray:
     """Samples in which joints give all the torque they have (n, njoints)."""
     run, model = motion.run, motion.model
-    if SERVO_NUMBERS in run.info:
-        return _saturated_servos(motion)
-    effort = model.effort_limits
-    known = np.isfinite(effort) & (effort > 0)
-    torques = np.abs(np.nan_to_num(run.torques[:, 6:]))
-    return np.asarray(known & (torques >= (1 - _EFFORT) * effort))
-
-
-def _saturated_servos(motion: RunMotion) -> np.ndarray:
-    """Servos that want more torque than they have, before a sample's command comes."""
-    run, names = motion.run, motion.model.joint_names
-    try:
+    if SERVO_NUMBERS not in run.info:
+        effort = model.effort_limits
+        known = np.isfinite(effort) & (effort > 0)
+        torques = np.abs(np.nan_to_num(run.torques[:, 6:]))
+        return np.asarray(known & (torques >= (1 - _EFFORT) * effort))
+    # Servos that ask for more torque than they have, before a sample's command comes.
+    names = model.joint_names
+    with sound_record("its servos"):
         table = run.info[SERVO_NUMBERS]
         rows = np.array([table[name] for name in names], float).reshape(-1, 8)
         points = [run.signal(f"{Servo.KIND}/{name}/set_point") for name in names]
-    except MALFORMED_CONTENT as error:
-        text = "the run's record of its servos is damaged"
-        raise RunFileError(f"{text}: {error}") from error
     gain, damping, stall, no_load, band = rows[:, :5].T
     point, speed = np.column_stack(points), run.v[:, 6:]
     rate = np.zeros_like(point)

@@ -25,13 +25,14 @@ from humans_sim.models import load_model
 from humans_sim.models.model import Model
 from humans_sim.observation.draft.draft_set import MarkerSetDraft, draft_marker_set
 from humans_sim.observation.markers.assemble import ReadOptions
-from humans_sim.observation.markers.correspondence import (
+from humans_sim.observation.markers.marker_set import (
     NONE,
     Correspondence,
+    MarkerSet,
     identify,
     load_correspondence,
+    load_marker_set,
 )
-from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import content_hash
@@ -27,20 +27,19 @@ from humans_sim.observation.markers.marker_set import (
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.calibrate import Calibration, calibrate
-from humans_sim.observation.posture.subject import load_subject
 from humans_sim.observation.reconstruction_options import ReconstructionOptions
-from humans_sim.observation.screening.findings import (
-    Topic,
-    better_set,
-    screen_labels,
-)
 from humans_sim.observation.screening.screen import (
     AxesKnown,
     Screening,
+    Topic,
+    better_set,
     look_at,
     screen,
+    screen_labels,
 )
+
+if TYPE_CHECKING:
+    from humans_sim.observation.posture.calibrate import Calibration
 
 
 def screen_recording(
@@ -152,6 +151,9 @@ def calibrate_recordings(
         ScreeningError: a recording cannot be a person with these markers.
         HumansError: a file is wrong, or the person cannot be measured from them.
     """
+    # Loaded where somebody is measured: postures of others do without.
+    from humans_sim.observation.posture.calibrate import calibrate
+
     reading = reading or ReadOptions()
     body = load_model(model, height=height, mass=mass)
     whole = load_marker_set(marker_set, body)
@@ -301,6 +303,8 @@ def nearest_person(recording: Path, top: Path | None = None) -> Person | None:
 
 @lru_cache(maxsize=4)
 def _calibrated(path: Path, content: str) -> tuple[Model, MarkerSet]:
+    from humans_sim.observation.posture.subject import load_subject
+
     subject = load_subject(path)
     return subject.model(), subject.marker_set()
 

@@ -31,9 +31,8 @@ from humans_sim.observation.markers.marker_set import (
     load_marker_set,
 )
 from humans_sim.observation.markers.pipeline import PipelineSettings, Prepared, prepare
-from humans_sim.observation.markers.playback import part_of
 from humans_sim.observation.markers.read import read_markers
-from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.markers.trial import MarkerTrial, part_of
 from humans_sim.observation.posture.reconstruct import Progress, Watch, solve_postures
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.reconstruction_options import (

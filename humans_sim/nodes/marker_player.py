@@ -22,10 +22,10 @@ from humans_sim.nodes.common.marker_messages import marker_frame
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
-from humans_sim.observation.markers.playback import FACTORS, Playback, part_of
+from humans_sim.observation.markers.playback import FACTORS, Playback
 from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.synthetic import swapped, swaying, synthetic_trial
-from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.markers.trial import MarkerTrial, part_of
 
 _DEPTH = 100
 _SHORTEST = 0.001

@@ -34,8 +34,7 @@ from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
-from humans_sim.observation import BaseEstimate, BaseObserver
-from humans_sim.observation.base.observer import USES
+from humans_sim.observation.base.observer import USES, BaseEstimate, BaseObserver
 
 _DEPTH = 100
 _STATES = "joint_states"

@@ -346,7 +346,8 @@ class Viewer(StateListener):
             self._changed = False
             touches = self._read("ground_contacts", self._contacts, touches_of)
             planned = self._read("footsteps", self._plan, planned_of) or ()
-            self._state = Seen(self._time, self.configuration(), touches, planned)
+            q = self.configuration()
+            self._state = Seen(time=self._time, q=q, touches=touches, planned=planned)
             self._draw_surroundings()
         if self._state is not None:
             self._page.show(self._with_status(self._state))
@@ -411,7 +412,7 @@ class Viewer(StateListener):
         except ConfigurationError as error:
             warn_refused(self, "reconstruction_markers", error)
             return False
-        self._state = Seen(stamp * 1e-9, self._states.pop(stamp))
+        self._state = Seen(time=stamp * 1e-9, q=self._states.pop(stamp))
         with self._page.scene.server.atomic():
             self._marker_layer.show(seen)
         return True

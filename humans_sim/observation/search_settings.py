@@ -24,12 +24,12 @@ USUAL_NOISE = 0.005
 """Standard deviation of a marker where residuals cannot show it [m]."""
 
 
-def _ranged(default: float, least: float, most: float) -> Any:
+def ranged(default: float, least: float, most: float) -> Any:
     """A field with its default, and its least and largest value."""
     return field(default=default, metadata={"range": (least, most)})
 
 
-class _Ranged(NumbersInRange):
+class Ranged(NumbersInRange):
     """Settings whose fields have their ranges beside them."""
 
     def __init_subclass__(cls) -> None:
@@ -39,7 +39,7 @@ class _Ranged(NumbersInRange):
 
 
 @dataclass(frozen=True)
-class GateSettings(_Ranged):
+class GateSettings(Ranged):
     """When a marker is where it cannot be, by metres and seconds.
 
     It is compared with where the last frames lead. What is believed is a radius: a
@@ -56,16 +56,16 @@ class GateSettings(_Ranged):
             each other's place are exchanged.
     """
 
-    share: float = _ranged(0.5, 0.05, 10.0)
-    acceleration: float = _ranged(300.0, 0.0, 1e5)
-    drift: float = _ranged(0.5, 0.0, 100.0)
-    growth: float = _ranged(3.0, 1.0, 100.0)
-    patience: float = _ranged(0.2, 0.0, 1e3)
-    exchanged: float = _ranged(0.5, 0.0, 1.0)
+    share: float = ranged(0.5, 0.05, 10.0)
+    acceleration: float = ranged(300.0, 0.0, 1e5)
+    drift: float = ranged(0.5, 0.0, 100.0)
+    growth: float = ranged(3.0, 1.0, 100.0)
+    patience: float = ranged(0.2, 0.0, 1e3)
+    exchanged: float = ranged(0.5, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
-class TrackSettings(_Ranged):
+class TrackSettings(Ranged):
     """How one frame leads to the next.
 
     Attributes:
@@ -81,19 +81,19 @@ class TrackSettings(_Ranged):
         looks: most iterations of such a look: live frames wait for it.
     """
 
-    persistence: float = _ranged(0.045, 1e-6, 10.0)
-    fastest: float = _ranged(40.0, 0.0, 1e4)
-    rejected: float = _ranged(0.25, 0.0, 1.0)
-    lost: float = _ranged(0.5, 0.0, 1.0)
-    misfit: float = _ranged(0.003, 0.0, 1.0)
-    worse: float = _ranged(4.0, 1.0, 1e6)
-    learning: float = _ranged(0.1, 1e-3, 1e3)
-    pause: float = _ranged(0.05, 0.0, 1e3)
-    looks: int = _ranged(10, 1, 10_000)
+    persistence: float = ranged(0.045, 1e-6, 10.0)
+    fastest: float = ranged(40.0, 0.0, 1e4)
+    rejected: float = ranged(0.25, 0.0, 1.0)
+    lost: float = ranged(0.5, 0.0, 1.0)
+    misfit: float = ranged(0.003, 0.0, 1.0)
+    worse: float = ranged(4.0, 1.0, 1e6)
+    learning: float = ranged(0.1, 1e-3, 1e3)
+    pause: float = ranged(0.05, 0.0, 1e3)
+    looks: int = ranged(10, 1, 10_000)
 
 
 @dataclass(frozen=True)
-class StartSettings(_Ranged):
+class StartSettings(Ranged):
     """How a posture is searched for from far away.
 
     Attributes:
@@ -111,22 +111,22 @@ class StartSettings(_Ranged):
         bridge: gaps that are bridged in the first frame [s].
     """
 
-    headings: int = _ranged(4, 1, 360)
-    trunk: int = _ranged(3, 0, 100)
-    reach: float = _ranged(3.0, 0.1, 100.0)
-    near: float = _ranged(0.03, 0.0, 1.0)
-    rounds: int = _ranged(3, 0, 100)
-    directions: int = _ranged(6, 1, 100)
-    aside: float = _ranged(0.8, 0.0, math.pi)
-    throws: int = _ranged(40, 0, 10_000)
-    gain: float = _ranged(0.9, 0.0, 1.0)
-    beside: float = _ranged(0.5, 0.0, 1.0)
-    caution: float = _ranged(0.1, 0.0, 1e6)
-    bridge: float = _ranged(0.25, 1e-3, 10.0)
+    headings: int = ranged(4, 1, 360)
+    trunk: int = ranged(3, 0, 100)
+    reach: float = ranged(3.0, 0.1, 100.0)
+    near: float = ranged(0.03, 0.0, 1.0)
+    rounds: int = ranged(3, 0, 100)
+    directions: int = ranged(6, 1, 100)
+    aside: float = ranged(0.8, 0.0, math.pi)
+    throws: int = ranged(40, 0, 10_000)
+    gain: float = ranged(0.9, 0.0, 1.0)
+    beside: float = ranged(0.5, 0.0, 1.0)
+    caution: float = ranged(0.1, 0.0, 1e6)
+    bridge: float = ranged(0.25, 1e-3, 10.0)
 
 
 @dataclass(frozen=True)
-class UncertaintySettings(_Ranged):
+class UncertaintySettings(Ranged):
     """Priors of joints, before markers are looked at.
 
     Attributes:
@@ -148,24 +148,24 @@ class UncertaintySettings(_Ranged):
         least_speed: below which none is believed [rad/s, m/s].
     """
 
-    marker_noise: float = _ranged(USUAL_NOISE, 1e-6, 1.0)
-    least_noise: float = _ranged(1e-6, 1e-9, 1.0)
-    hidden: float = _ranged(0.05, 1e-6, 10.0)
-    usual: float = _ranged(0.2, 0.0, 1.0)
-    times_usual: float = _ranged(2.5, 1.0, 1e3)
-    moment: float = _ranged(0.06, 0.0, 10.0)
-    rounds: int = _ranged(2, 1, 10)
-    correlation: float = _ranged(0.1, 0.0, 10.0)
-    lag: float = _ranged(0.25, 1e-3, 10.0)
-    least_density: float = _ranged(1.0, 1e-12, 1e6)
-    least_motion: float = _ranged(0.3, 0.0, 1.0)
-    usual_density: float = _ranged(125.0, 1e-12, 1e6)
-    speed: float = _ranged(1.0, 1e-6, 100.0)
-    least_speed: float = _ranged(0.05, 1e-9, 100.0)
+    marker_noise: float = ranged(USUAL_NOISE, 1e-6, 1.0)
+    least_noise: float = ranged(1e-6, 1e-9, 1.0)
+    hidden: float = ranged(0.05, 1e-6, 10.0)
+    usual: float = ranged(0.2, 0.0, 1.0)
+    times_usual: float = ranged(2.5, 1.0, 1e3)
+    moment: float = ranged(0.06, 0.0, 10.0)
+    rounds: int = ranged(2, 1, 10)
+    correlation: float = ranged(0.1, 0.0, 10.0)
+    lag: float = ranged(0.25, 1e-3, 10.0)
+    least_density: float = ranged(1.0, 1e-12, 1e6)
+    least_motion: float = ranged(0.3, 0.0, 1.0)
+    usual_density: float = ranged(125.0, 1e-12, 1e6)
+    speed: float = ranged(1.0, 1e-6, 100.0)
+    least_speed: float = ranged(0.05, 1e-9, 100.0)
 
 
 @dataclass(frozen=True)
-class SolverSettings(_Ranged):
+class SolverSettings(Ranged):
     """How a posture is found.
 
     Attributes:
@@ -185,11 +185,11 @@ class SolverSettings(_Ranged):
         ParameterError: a setting is out of its range.
     """
 
-    outlier: float = _ranged(0.1, 1e-3, math.inf)
-    rest_weight: float = _ranged(1e-12, 1e-14, 1.0)
-    track_weight: float = _ranged(1e-5, 0.0, 1.0)
-    tolerance: float = _ranged(1e-6, 1e-12, 1e-2)
-    iterations: int = _ranged(50, 1, 10_000)
+    outlier: float = ranged(0.1, 1e-3, math.inf)
+    rest_weight: float = ranged(1e-12, 1e-14, 1.0)
+    track_weight: float = ranged(1e-5, 0.0, 1.0)
+    tolerance: float = ranged(1e-6, 1e-12, 1e-2)
+    iterations: int = ranged(50, 1, 10_000)
     gate: GateSettings = field(default_factory=GateSettings)
     tracking: TrackSettings = field(default_factory=TrackSettings)
     start: StartSettings = field(default_factory=StartSettings)
@@ -285,21 +285,8 @@ def _changed(
         if (name, entry.text()) in _WORDS:
             numbers[name] = _WORDS[name, entry.text()]
             continue
-        number = entry.number()
-        if name in whole and number != int(number):
-            raise entry.error(f"must be a whole number, not {number:g}")
-        numbers[name] = int(number) if name in whole else number
+        numbers[name] = entry.whole() if name in whole else entry.number()
     try:
         return replace(settings, **numbers)
     except ParameterError as error:
         raise value.error(str(error)) from None
-
-
-__all__ = [
-    "GateSettings",
-    "SmootherSettings",
-    "SolverSettings",
-    "StartSettings",
-    "TrackSettings",
-    "UncertaintySettings",
-]

@@ -90,19 +90,33 @@ def event_findings(run: Run) -> list[Finding]:
     """Balances of energy and momentum at events; nothing where none are stored."""
     if not len(run.event_states):
         return []
-    findings = [_finding(run, EVENT_ENERGY, _event_energy(run))]
+    # Change of kinetic energy without the work of the impulses.
+    states = run.event_states
+    kinetic = states.energy[:, :, 0]
+    work = np.sum(states.v.mean(axis=1) * (states.impulse + states.correction), axis=1)
+    # below this kinetic energy a body counts as being at rest [J]
+    least = max(1e-9 * float(run.energy[:, 0].max()), 1e-300)
+    scale = np.maximum(kinetic.max(axis=1), least)
+    energy = np.abs(kinetic[:, 1] - kinetic[:, 0] - work) / scale
+    findings = [_finding(run, EVENT_ENERGY, energy)]
     if not has_free_base(run) or "bodies" in run.info:
         return [*findings, _unknown(EVENT_MOMENTUM, "no biped alone")]
     try:
         model = recorded_model(run.info)
         if (run.q.shape[1], run.v.shape[1]) != (model.nq, model.nv):
             raise RunFileError(f"the run has other joints than its model {model.name}")
-        momentum, normal = _momentum(run, model), _floor_normal(run)
+        points = POINT in run.table.kinds
+        solids = recorded_ground(run.info).solids if points else ()
+        momentum = _momentum(run, model)
     except HumansError as error:
         return [*findings, _unknown(EVENT_MOMENTUM, str(error))]
     findings.append(_finding(run, EVENT_MOMENTUM, momentum))
-    if normal is not None:
-        findings.append(_finding(run, EVENT_FLOOR, _floor(run, normal)))
+    # Where nothing else than a floor can be touched.
+    floor = solids[0] if len(solids) == 1 else None
+    if isinstance(floor, HalfSpace):
+        normal = np.array(floor.normal, dtype=float)
+        errors = _floor(run, normal / np.linalg.norm(normal))
+        findings.append(_finding(run, EVENT_FLOOR, errors))
     return findings
 
 
@@ -116,24 +130,15 @@ def _unknown(name: str, where: str) -> Finding:
     return Finding(name, 0.0, BALANCE, "relative", where, None)
 
 
-def _event_energy(run: Run) -> np.ndarray:
-    """Change of kinetic energy without the work of the impulses (m,)."""
-    states = run.event_states
-    kinetic = states.energy[:, :, 0]
-    mean = states.v.mean(axis=1)
-    work = np.sum(mean * (states.impulse + states.correction), axis=1)
-    # below this kinetic energy a body counts as being at rest [J]
-    least = max(1e-9 * float(run.energy[:, 0].max()), 1e-300)
-    scale = np.maximum(kinetic.max(axis=1), least)
-    return np.asarray(np.abs(kinetic[:, 1] - kinetic[:, 0] - work) / scale)
-
-
 def _momentum(run: Run, model: Model) -> np.ndarray:
     """Change of generalised momentum without the impulses (m,)."""
     states = run.event_states
     armature = _armature(run)
     moving = run.v.any(axis=0) | states.v.any(axis=(0, 1))  # what is locked stays zero
-    most = _momentum_scale(run, model, armature)
+    row = int(np.argmax(run.energy[:, 0]))
+    inertia = model.inertia(np.ascontiguousarray(run.q[row])) + armature
+    # below this momentum a body counts as being at rest [N s]
+    most = max(1e-6 * float(np.abs(inertia @ run.v[row]).max()), 1e-300)
     errors = np.zeros(len(states))
     for k, (q, v) in enumerate(zip(states.q, states.v, strict=True)):
         mass = model.inertia(np.ascontiguousarray(q)) + armature
@@ -141,14 +146,6 @@ def _momentum(run: Run, model: Model) -> np.ndarray:
         scale = max(np.abs(mass @ v.T).max(), most)
         errors[k] = np.abs(change[moving]).max(initial=0.0) / scale
     return errors
-
-
-def _momentum_scale(run: Run, model: Model, armature: np.ndarray) -> float:
-    """Momentum below which a body counts as being at rest [N s]."""
-    row = int(np.argmax(run.energy[:, 0]))
-    mass = model.inertia(np.ascontiguousarray(run.q[row]))
-    fastest = np.abs((mass + armature) @ run.v[row])
-    return max(1e-6 * float(fastest.max()), 1e-300)
 
 
 def _armature(run: Run) -> np.ndarray:
@@ -162,17 +159,6 @@ def _armature(run: Run) -> np.ndarray:
     if not fits:
         raise RunFileError("the run's record of its drives is damaged")
     return np.diag(values) if values.ndim else np.zeros(())
-
-
-def _floor_normal(run: Run) -> np.ndarray | None:
-    """Normal of the floor, where nothing else can be touched (3,)."""
-    if POINT not in run.table.kinds:
-        return None
-    solids = recorded_ground(run.info).solids
-    if len(solids) != 1 or not isinstance(solids[0], HalfSpace):
-        return None
-    normal = np.array(solids[0].normal, dtype=float)
-    return np.asarray(normal / np.linalg.norm(normal))
 
 
 def _floor(run: Run, normal: np.ndarray) -> np.ndarray:
@@ -249,18 +235,28 @@ def check_run(run: Run) -> Check:
     findings = []
     gap_limit = float(run.info.get("gap_tolerance", GAP))
     worst = _Worst(len(run.table))
-    soft, compliance = _soft_contacts(run)
+    slides = np.isfinite(run.table.friction)
+    friction = np.where(slides, run.table.friction, 0.0)
+    soft, compliance = np.zeros(len(run.table), dtype=bool), 0.0
+    if (surface := run.info.get("surface")) is not None:  # a ground that gives way
+        own, compliance = f"/{surface['name']}", float(surface["compliance"])
+        for k, name in enumerate(run.table.names):
+            there = name == tag_of(name) or name.endswith(own)
+            soft[k] = run.table.kinds[k] == POINT and there
     for rows in row_blocks(run.gaps, run.forces):  # a long run lies on the disk
         gaps, forces = run.gaps[rows], run.forces[rows]
         if soft.any():
             sunk = -gaps - compliance * forces[:, :, 0]
             worst.add("sunk", rows.start, np.where(soft, sunk, -np.inf))
         product = np.abs(gaps * forces[:, :, 0])
+        # Tangential force beyond the friction cone, relative above 1 N.
+        over = np.hypot(forces[:, :, 1], forces[:, :, 2]) - friction * forces[:, :, 0]
+        scale = np.maximum(1.0, np.abs(forces[:, :, 0]))
         worst.add("gap", rows.start, np.where(soft, -np.inf, -gaps))
         worst.add("force", rows.start, -forces[:, :, 0])
         worst.add("size", rows.start, np.abs(forces[:, :, 0]))
         worst.add("product", rows.start, np.where(soft, -np.inf, product))
-        worst.add("cone", rows.start, _outside(run.table.friction, forces))
+        worst.add("cone", rows.start, np.where(slides, over, 0.0) / scale)
     limit = PRODUCT
     if gap_limit != GAP:
         limit = max(PRODUCT, gap_limit * max(1.0, worst["size"].value))
@@ -286,20 +282,6 @@ def check_run(run: Run) -> Check:
     findings += event_findings(run)
     findings += [*_handed_over(run), *_coat(run), *_control(run)]
     return Check(tuple(findings))
-
-
-def _soft_contacts(run: Run) -> tuple[np.ndarray, float]:
-    """Which contacts are with a ground that gives way (nc,), compliance [m/N]."""
-    surface = run.info.get("surface")
-    if surface is None:
-        return np.zeros(len(run.table), dtype=bool), 0.0
-    own = f"/{surface['name']}"
-    rows = zip(run.table.names, run.table.kinds, strict=True)
-    soft = [
-        kind == POINT and (name == tag_of(name) or name.endswith(own))
-        for name, kind in rows
-    ]
-    return np.array(soft, dtype=bool), float(surface["compliance"])
 
 
 def _residual(run: Run) -> list[Finding]:
@@ -352,7 +334,6 @@ def _fall(run: Run) -> list[Finding]:
     """Of a body that is to stay on its feet: whether it does."""
     if not run.info.get("stands", False):
         return []
-
     name, limit = "stays on its feet: tilt of the base", math.degrees(FALL_TILT)
     try:
         fall = fall_of(run)
@@ -402,14 +383,6 @@ class _Worst:
         before = self._extremes.get(name)
         if before is None or not (value <= before.value or np.isnan(before.value)):
             self._extremes[name] = _Extreme(value, start + row, contact)
-
-
-def _outside(friction: np.ndarray, forces: np.ndarray) -> np.ndarray:
-    """Tangential force beyond the friction cone, relative above 1 N."""
-    along = np.hypot(forces[:, :, 1], forces[:, :, 2])
-    bound = np.where(np.isfinite(friction), friction, 0.0) * forces[:, :, 0]
-    over = np.where(np.isfinite(friction), along - bound, 0.0)
-    return over / np.maximum(1.0, np.abs(forces[:, :, 0]))
 
 
 def _energy(run: Run) -> Finding:
@@ -487,7 +460,10 @@ def fall_of(run: Run) -> Fall:
     The body is what of it touches beside its tags, on links without tags that touch.
     """
     height, up = run.q[0, 2], _upwards(run.q[:1])[0]
-    feet = _links_on_feet(run)
+    # Links that carry soles: what of them touches is no fall.
+    touching = {tag_of(name) for name in run.table.names}
+    tags = recorded_model(run.info).parts.tags
+    feet = {tag.link for tag in tags if tag.name in touching}
     body = {
         name: k
         for k, name in enumerate(run.table.names)
@@ -519,10 +495,3 @@ def _upwards(q: np.ndarray) -> np.ndarray:
     return np.column_stack(
         [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
     )
-
-
-def _links_on_feet(run: Run) -> set[str]:
-    """Links that carry soles: what of them touches is no fall."""
-    touching = {tag_of(name) for name in run.table.names}
-    tags = recorded_model(run.info).parts.tags
-    return {tag.link for tag in tags if tag.name in touching}

@@ -248,6 +248,13 @@ def samples_at_events(run: Run) -> Run | None:
     follows = np.searchsorted(run.t, states.t)
     around = np.stack([follows - 1, follows], axis=1)
     shape = (*around.shape, 0)
+    # Gaps are zero where a contact is closed on either side.
+    start, end = run.t[around].T
+    share = (states.t - start) / np.maximum(end - start, 1e-300)
+    share = np.where(end > start, share, 1)
+    before, after = run.gaps[around[:, 0]], run.gaps[around[:, 1]]
+    gaps = before + share[:, None] * (after - before)
+    gaps[(states.contacts != 0).any(axis=1)] = 0.0
     values: dict[str, Any] = {
         "t": np.stack([states.t] * 2, axis=1),
         "q": np.stack([states.q] * 2, axis=1),
@@ -256,7 +263,7 @@ def samples_at_events(run: Run) -> Run | None:
         "torques": states.torques,
         "contacts": states.contacts,
         "forces": states.forces,
-        "gaps": _gaps(run, around, states.t, states.contacts),
+        "gaps": np.stack([gaps, gaps], axis=1),
         "energy": states.energy,
         "signals": run.signals[around] if run.signals.size else np.zeros(shape),
     }
@@ -264,7 +271,10 @@ def samples_at_events(run: Run) -> Run | None:
         known = values[name]
         if np.isnan(known).any():
             values[name] = np.where(np.isnan(known), getattr(run, name)[around], known)
-    rows: dict[str, Any] = {name: _flat(array) for name, array in values.items()}
+    rows: dict[str, Any] = {  # before and after in turn
+        name: array.reshape(2 * len(array), *array.shape[2:])
+        for name, array in values.items()
+    }
     return replace(run, **rows, event_states=NO_EVENT_STATES)
 
 
@@ -287,29 +297,6 @@ def with_event_samples(run: Run) -> Run:
     return replace(run, **rows, event_states=NO_EVENT_STATES)
 
 
-def _gaps(
-    run: Run, around: np.ndarray, times: np.ndarray, modes: np.ndarray
-) -> np.ndarray:
-    """Gaps at events (m, 2, nc): zero where a contact is closed on either side."""
-    start, end = run.t[around].T
-    share = np.where(end > start, (times - start) / np.maximum(end - start, 1e-300), 1)
-    before, after = run.gaps[around[:, 0]], run.gaps[around[:, 1]]
-    gaps = before + share[:, None] * (after - before)
-    gaps[(modes != 0).any(axis=1)] = 0.0
-    return np.stack([gaps, gaps], axis=1)
-
-
-def _flat(array: np.ndarray) -> np.ndarray:
-    """Rows of before and after in turn."""
-    return array.reshape(2 * len(array), *array.shape[2:])
-
-
-def _has_both_sides(t: np.ndarray, time: float) -> bool:
-    """Whether there are two samples of one time."""
-    first = int(np.searchsorted(t, time))
-    return bool(first + 1 < len(t) and t[first] == t[first + 1] == time)
-
-
 class ImpactSamples:
     """The time axis of a run with its impacts in it.
 
@@ -329,12 +316,13 @@ class ImpactSamples:
 
     def __init__(self, t: np.ndarray, events: Sequence[Event] = ()) -> None:
         self.sampled = t = np.asarray(t)
+        doubled = set(t[1:][np.diff(t) == 0].tolist())  # two samples of one time
         events = [
             event
             for event in sorted(events, key=lambda event: event.time)
             if event.kind == IMPACT
             and t[0] < event.time <= t[-1]
-            and not _has_both_sides(t, event.time)
+            and event.time not in doubled
         ]
         self._times = np.array([event.time for event in events])
         # the sample after each impact, or at its time
@@ -382,13 +370,7 @@ class ImpactSamples:
         passed, left = self._times - start, end - self._times
         share = np.divide(passed, end - start, out=np.ones_like(passed), where=left > 0)
         here = before + share[:, None] * change
-        k = self._prolongable(passed, left)
-        if len(k):
-            here[k] = self._prolonged(values, self._next[k], passed[k], left[k])
-        return self._inserted(values, here, here)
-
-    def _prolongable(self, passed: np.ndarray, left: np.ndarray) -> np.ndarray:
-        """Impacts with two samples on each side, and no other impact among these."""
+        # Impacts with two samples on each side, and no other impact among these.
         t, after = self.sampled, self._next
         inside = (after > 1) & (after < len(t) - 1)
         crossed = np.isin(after - 1, after) | np.isin(after + 1, after)
@@ -396,28 +378,18 @@ class ImpactSamples:
         k = after[inside]
         apart[inside] = (t[k - 1] > t[k - 2]) & (t[k + 1] > t[k])
         good = self._alone & apart & ~crossed & (passed > 0) & (left > 0)
-        return np.flatnonzero(good)
-
-    def _prolonged(
-        self,
-        values: np.ndarray,
-        after: np.ndarray,
-        passed: np.ndarray,
-        left: np.ndarray,
-    ) -> np.ndarray:
-        """Values at impacts from the samples on both sides, the nearer the more."""
-        t, total, weights = self.sampled, 0.0, 0.0
+        # There, values from the samples on both sides, the nearer the more.
+        k, total, weights = np.flatnonzero(good), 0.0, 0.0
         for near, far, distance in (
-            (after - 1, after - 2, passed),
-            (after, after + 1, left),
+            (after[k] - 1, after[k] - 2, passed[k]),
+            (after[k], after[k] + 1, left[k]),
         ):
             span = np.abs(t[far] - t[near])
-            there = values[near] + (distance / span)[:, None] * (
-                values[near] - values[far]
-            )
+            slope = (values[near] - values[far]) * (distance / span)[:, None]
             weight = 1.0 / (distance * (distance + span))[:, None]
-            total, weights = total + weight * there, weights + weight
-        return np.asarray(total / weights)
+            total, weights = total + weight * (values[near] + slope), weights + weight
+        here[k] = total / weights
+        return self._inserted(values, here, here)
 
     def _sides(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         before = np.asarray(values[self._next - 1], dtype=float)

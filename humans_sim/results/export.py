@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import cycle
+from itertools import cycle, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -68,33 +67,24 @@ def write_csv(run: Run, path: Path) -> Path:
         The path of the table.
     """
     with (
-        atomic_stream(events_path(path)) as events,
+        atomic_stream(path.with_name(f"{path.stem}.events.csv")) as events,
         atomic_stream(path) as samples,
     ):
         _write_table(events, ("time [s]", "kind", "subject", "detail"), _events(run))
         _write_table(samples, _header(run), _samples(run))
-    _write_event_states(run, path.with_name(f"{path.stem}.event_states.csv"))
-    return path
-
-
-def _write_event_states(run: Run, path: Path) -> None:
-    """Two lines an event; none where a table of an earlier run is to be replaced."""
-    at_events = samples_at_events(run)
-    if at_events is None and not path.exists():
-        return
+    # Two lines an event; none where a table of an earlier run is to be replaced.
+    at_events, states = samples_at_events(run), f"{path.stem}.event_states.csv"
+    if at_events is None and not path.with_name(states).exists():
+        return path
     time, *names = _header(run)
     # the columns of the table of samples, whose contacts are those that it writes
     written = _written_contacts(run)
     rows = () if at_events is None else _samples(at_events, written)
     sides = cycle(("before", "after"))
     lines = ([t, side, *rest] for (t, *rest), side in zip(rows, sides, strict=False))
-    with atomic_stream(path) as stream:
+    with atomic_stream(path.with_name(states)) as stream:
         _write_table(stream, [time, "side", *names], lines)
-
-
-def events_path(path: Path) -> Path:
-    """Where :func:`write_csv` puts the events of the table at ``path``."""
-    return path.with_name(f"{path.stem}.events.csv")
+    return path
 
 
 def _write_table(
@@ -269,9 +259,7 @@ def _topic_words(name: str) -> str:
 def _joint_names(run: Run) -> tuple[str, ...]:
     """Joints of a biped; free bodies beside it have other names of their speeds."""
     pairs = zip(run.position_names[7:], run.velocity_names[6:], strict=False)
-    return tuple(
-        name for name, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
-    )
+    return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _joint_states(run: Run) -> MessageMaker:
@@ -279,12 +267,8 @@ def _joint_states(run: Run) -> MessageMaker:
     names = run.position_names
     if has_free_base(run):
         names = _joint_names(run)
-        count = len(names)
-        q, v, torques = (
-            q[:, 7 : 7 + count],
-            v[:, 6 : 6 + count],
-            torques[:, 6 : 6 + count],
-        )
+        q, joints = q[:, 7 : 7 + len(names)], slice(6, 6 + len(names))
+        v, torques = v[:, joints], torques[:, joints]
     elif len(names) != len(run.velocity_names):
         v = torques = np.zeros((len(run.t), 0))  # they have no place in the message
 
@@ -294,8 +278,9 @@ def _joint_states(run: Run) -> MessageMaker:
 def _contacts(run: Run) -> MessageMaker:
     points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
     plain = "ground" if has_free_base(run) else ""
-    labels = [_point_and_surface(run.table.names[p], plain) for p in points]
-
+    # Contacts are called ``point/surface``, or ``point`` where there is one only.
+    parts = (run.table.names[p].rpartition("/") for p in points)
+    labels = [(n, s) if n else (s, plain) for n, _, s in parts]
     body = run.info.get("features", {})
     # A body has many points in the air: they are listed while they touch.
     listed = np.array([name not in body for name, _ in labels], dtype=bool)
@@ -318,12 +303,6 @@ def _contacts(run: Run) -> MessageMaker:
         return {"header": head(stamp, CONTACT_FRAME), "points": states, "soles": []}
 
     return message
-
-
-def _point_and_surface(contact: str, plain: str) -> tuple[str, str]:
-    """Contacts are called ``point/surface``, or ``point`` where there is one only."""
-    point, _, surface = contact.rpartition("/")
-    return (point, surface) if point else (contact, plain)
 
 
 def _number(values: np.ndarray) -> MessageMaker:

@@ -38,27 +38,44 @@ if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 
-_HALF_SPACE, _BOX = "half_space", "box"
-_HEIGHTS, _MESH = "height_field", "mesh"
+_SOLIDS: dict[str, tuple[type[Solid], tuple[str, ...]]] = {
+    "half_space": (HalfSpace, ("normal", "point")),
+    "height_field": (HeightField, ("heights", "spacing", "origin", "bottom")),
+    "mesh": (TriangleMesh, ("vertices", "faces")),
+    "box": (Box, ("size", "centre", "rotation")),
+}
+"""Class and shape of each kind of solid; a height field is a mesh, too."""
+_VECTORS = ("normal", "point", "spacing", "origin", "size", "centre")
 
 
 def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     """Model, where there is one, and solids as plain data."""
-    solids = [
+    record: dict[str, Any] = {}
+    if model is not None:
+        parts = model.parts
+        name = parts.name if is_packaged(parts) else str(parts.source.resolve())
+        own: dict[str, Any] = {"name": name}
+        record["model"] = own
+        if parts.from_table:
+            own["rotors"] = model.rotors is not None
+            for key, word in (("h", "height"), ("m", "mass")):
+                if key in parts.parameters:
+                    own[word] = float(parts.parameters[key])
+            if lengths := parts.given_lengths:
+                own["lengths"] = {k: float(v) for k, v in lengths.items()}
+            if parts.given_tags:
+                own["tags"] = {k: v.tolist() for k, v in parts.given_tags.items()}
+    record["solids"] = [
         _solid_record(solid)
         for solid in ground.solids
         if not isinstance(solid, FurtherContact)
     ]
-    return {
-        **({} if model is None else {"model": _model_record(model)}),
-        "solids": solids,
-        **({"rolling": ground.rolling} if ground.rolling else {}),
-        **({"torsional": ground.torsional} if ground.torsional else {}),
-    }
+    friction = {"rolling": ground.rolling, "torsional": ground.torsional}
+    return record | {name: value for name, value in friction.items() if value}
 
 
 @contextmanager
-def _sound_record(what: str) -> Iterator[None]:
+def sound_record(what: str) -> Iterator[None]:
     """What a damaged record raises is a :class:`RunFileError` that names it."""
     try:
         yield
@@ -76,7 +93,7 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         RunFileError: what is recorded is damaged.
         UnknownModelError: the model is no longer there.
     """
-    with _sound_record("its model"):
+    with sound_record("its model"):
         record = dict(info["model"] if "model" in info else {"name": info["system"]})
         # Files of others may change while the process runs, those of the package not.
         load = _load_once if record.get("name") in NAMES else _load
@@ -104,7 +121,7 @@ def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
     """
     if "features" not in info:
         return None
-    with _sound_record("what touches"):
+    with sound_record("what touches"):
         return BodyFeatures.of_record(info["features"])
 
 
@@ -116,7 +133,7 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
     """
     if "solids" not in info:
         return Ground()
-    with _sound_record("its scene"):
+    with sound_record("its scene"):
         return Ground(
             solids=[_solid(dict(record)) for record in info["solids"]],
             rolling=float(info.get("rolling", 0.0)),
@@ -124,84 +141,40 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
         )
 
 
-def _model_record(model: Model) -> dict[str, Any]:
-    parts = model.parts
-    name = parts.name if is_packaged(parts) else str(parts.source.resolve())
-    if not parts.from_table:
-        return {"name": name}
-    record: dict[str, Any] = {"name": name, "rotors": model.rotors is not None}
-    for key, word in (("h", "height"), ("m", "mass")):
-        if key in parts.parameters:
-            record[word] = float(parts.parameters[key])
-    if parts.given_lengths:
-        record["lengths"] = {k: float(v) for k, v in parts.given_lengths.items()}
-    if parts.given_tags:
-        record["tags"] = {k: v.tolist() for k, v in parts.given_tags.items()}
-    return record
-
-
-def _solid_record(solid: HalfSpace | Box | TriangleMesh) -> dict[str, Any]:
-    record: dict[str, Any] = {"name": solid.name, "friction": solid.friction}
-    if isinstance(solid, HalfSpace):
-        return {
-            "kind": _HALF_SPACE,
-            "normal": [float(x) for x in solid.normal],
-            "point": [float(x) for x in solid.point],
-            **record,
-        }
-    if isinstance(solid, HeightField):
-        return {
-            "kind": _HEIGHTS,
-            "heights": solid.heights.tolist(),
-            "spacing": list(solid.spacing),
-            "origin": list(solid.origin),
-            "bottom": solid.bottom,
-            **record,
-        }
-    if isinstance(solid, TriangleMesh):
-        vertices, faces = solid.vertices.tolist(), solid.faces.tolist()
-        return {"kind": _MESH, "vertices": vertices, "faces": faces, **record}
-    turn = solid.rotation
-    return {
-        "kind": _BOX,
-        "size": [float(x) for x in solid.size],
-        "centre": [float(x) for x in solid.centre],
-        "rotation": None if turn is None else np.asarray(turn, float).tolist(),
-        **record,
-    }
+def _solid_record(solid: Solid) -> dict[str, Any]:
+    kind = next(kind for kind, (cls, _) in _SOLIDS.items() if isinstance(solid, cls))
+    record: dict[str, Any] = {"kind": kind}
+    for name in _SOLIDS[kind][1]:
+        value = getattr(solid, name)
+        if value is not None:
+            value = np.asarray(value, int if name == "faces" else float).tolist()
+        record[name] = value
+    return record | {"name": solid.name, "friction": solid.friction}
 
 
 def _solid(record: dict[str, Any]) -> Solid:
     kind = record.pop("kind")
-    if kind == _HALF_SPACE:
-        return HalfSpace(
-            normal=tuple(record.pop("normal")),
-            point=tuple(record.pop("point")),
-            **record,
-        )
-    if kind == _HEIGHTS:
-        heights, spacing = record.pop("heights"), tuple(record.pop("spacing"))
-        return HeightField(heights, spacing, tuple(record.pop("origin")), **record)
-    if kind == _MESH:
-        return TriangleMesh(record.pop("vertices"), record.pop("faces"), **record)
-    if kind != _BOX:
+    if kind not in _SOLIDS:
         raise ValueError(f"there is no solid of the kind '{kind}'")
-    turn = record.pop("rotation")
-    return Box(
-        size=tuple(record.pop("size")),
-        centre=tuple(record.pop("centre")),
-        rotation=None if turn is None else np.array(turn, float),
-        **record,
-    )
+    make, names = _SOLIDS[kind]
+    for name in names:
+        if name in _VECTORS:
+            record[name] = tuple(record[name])
+        elif name == "rotation" and record[name] is not None:
+            record[name] = np.array(record[name], float)
+    return make(**record)
 
 
 METRE, RADIAN, QUATERNION, UNKNOWN = "m", "rad", "1", ""
 """Units of coordinates; a part of a quaternion has none."""
 _FREE = (METRE,) * 3 + (QUATERNION,) * 4
 _PLACES, _TURNS = ("x", "y", "z"), ("roll", "pitch", "yaw")
-_LENGTHS = re.compile(r"(.*_)?(x|y|z|height|downhill)|bead_\d+")
-_ANGLES = re.compile(r"(.*_)?(angle|roll|pitch|yaw)")
-_PARTS = re.compile(r".+_q[xyzw]")
+_PATTERNS = (
+    (re.compile(r".+_q[xyzw]"), QUATERNION),
+    (re.compile(r"(.*_)?(x|y|z|height|downhill)|bead_\d+"), METRE),
+    (re.compile(r"(.*_)?(angle|roll|pitch|yaw)"), RADIAN),
+)
+"""Units of coordinates by their names."""
 _JOINT_UNITS = {"R": (RADIAN,), "P": (METRE,), "S": (QUATERNION,) * 4, "F": _FREE}
 """Units of a joint's coordinates by the letter after ``JointModel``."""
 
@@ -225,20 +198,25 @@ class Coordinates(NamedTuple):
 def coordinate_units(run: Run) -> tuple[str, ...]:
     """Units of the entries of q: as the run records them, else by their names."""
     nq, info = run.q.shape[1], run.info
-    by_name = tuple(_unit_of(name) for name in run.position_names)
+    by_name = tuple(
+        next((unit for pattern, unit in _PATTERNS if pattern.fullmatch(name)), UNKNOWN)
+        for name in run.position_names
+    )
     if by_name[: len(_FREE)] == _FREE:  # a biped, whose joints turn
         joints = set(run.velocity_names)
         by_name = tuple(
             RADIAN if name in joints else unit
             for name, unit in zip(run.position_names, by_name, strict=True)
         )
-    recorded_joints, bodies, units = (
+    own_joints, bodies, units = (
         value if isinstance(value := info.get(key), list) else []
         for key in ("joints", "bodies", "position_units")
     )
     recorded = tuple(str(unit) for unit in units)
-    if recorded_joints:
-        own = (_JOINT_UNITS.get(_letter(joint), ()) for joint in recorded_joints)
+    if own_joints:
+        kinds = (j.get("kind", "") if isinstance(j, dict) else "" for j in own_joints)
+        letters = (str(kind).removeprefix("JointModel")[:1] for kind in kinds)
+        own = (_JOINT_UNITS.get(letter, ()) for letter in letters)
         recorded = tuple(unit for units in own for unit in units)
     elif bodies:
         first = max(nq - len(_FREE) * len(bodies), 0)
@@ -283,16 +261,3 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         angles = turns.as_euler("ZYX")[:, ::-1]
     return np.asarray(np.unwrap(angles, axis=0))
-
-
-def _letter(joint: object) -> str:
-    kind = joint.get("kind", "") if isinstance(joint, dict) else ""
-    return str(kind).removeprefix("JointModel")[:1]
-
-
-def _unit_of(name: str) -> str:
-    if _PARTS.fullmatch(name):
-        return QUATERNION
-    if _LENGTHS.fullmatch(name):
-        return METRE
-    return RADIAN if _ANGLES.fullmatch(name) else UNKNOWN

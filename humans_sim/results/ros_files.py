@@ -328,39 +328,35 @@ def marker_array_bytes(markers: Sequence[Mapping[str, Any]]) -> bytes:
 
     Args:
         markers: with ``header``, ``ns``, ``id``, ``type``, ``action``, ``pose`` (7,),
-            ``scale`` (3,), ``color`` (4,); and where they are wanted ``points`` (n, 3),
+            ``scale`` (3,), ``color`` (4,); and where they have any ``points`` (n, 3),
             ``colors`` of these (n, 4), ``text`` and ``frame_locked``.
     """
     cdr = _Cdr()
     cdr.put("I", len(markers))
     for marker in markers:
-        _put_marker(cdr, marker)
+        cdr.header(marker["header"])
+        cdr.text(marker["ns"])
+        cdr.put("i", marker["id"], marker["type"], marker["action"])
+        cdr.put("d", *marker["pose"], *marker["scale"])
+        cdr.put("f", *marker["color"])
+        cdr.put("i", 0)  # lifetime: as long as it is not changed
+        cdr.put("I", 0)
+        cdr.put("B", bool(marker.get("frame_locked", False)))
+        cdr.points(np.asarray(marker.get("points", np.zeros((0, 3)))))
+        colours = np.asarray(marker.get("colors", np.zeros((0, 4))))
+        cdr.put("I", len(colours))
+        cdr.content += np.ascontiguousarray(colours, "<f4").tobytes()
+        cdr.text("")  # texture_resource
+        cdr.header(head(stamp_of(0)))  # texture
+        cdr.text("")
+        cdr.put("I", 0)
+        cdr.put("I", 0)  # uv_coordinates
+        cdr.text(marker.get("text", ""))
+        cdr.text("")  # mesh_resource
+        cdr.text("")  # mesh_file
+        cdr.put("I", 0)
+        cdr.put("B", 0)  # mesh_use_embedded_materials
     return _MARKER_HEAD + bytes(cdr.content)
-
-
-def _put_marker(cdr: _Cdr, marker: Mapping[str, Any]) -> None:
-    cdr.header(marker["header"])
-    cdr.text(marker["ns"])
-    cdr.put("i", marker["id"], marker["type"], marker["action"])
-    cdr.put("d", *marker["pose"], *marker["scale"])
-    cdr.put("f", *marker["color"])
-    cdr.put("i", 0)  # lifetime: as long as it is not changed
-    cdr.put("I", 0)
-    cdr.put("B", bool(marker.get("frame_locked", False)))
-    cdr.points(np.asarray(marker.get("points", np.zeros((0, 3)))))
-    colours = np.asarray(marker.get("colors", np.zeros((0, 4))))
-    cdr.put("I", len(colours))
-    cdr.content += np.ascontiguousarray(colours, "<f4").tobytes()
-    cdr.text("")  # texture_resource
-    cdr.header(head(stamp_of(0)))  # texture
-    cdr.text("")
-    cdr.put("I", 0)
-    cdr.put("I", 0)  # uv_coordinates
-    cdr.text(marker.get("text", ""))
-    cdr.text("")  # mesh_resource
-    cdr.text("")  # mesh_file
-    cdr.put("I", 0)
-    cdr.put("B", 0)  # mesh_use_embedded_materials
 
 
 MessageMaker = Callable[[int, Stamp], Message]

@@ -46,8 +46,6 @@ FORMAT = 1
 _STATE = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
 ARRAYS = (*_STATE, "signals")
 TABLE_COLUMNS = ("tangents", "friction", "restitution")
-
-
 _TOLERANCES = ("gap_tolerance", "energy_tolerance")
 
 
@@ -271,30 +269,26 @@ def header_of(
     Where there are more events than a file can hold (some 130 000), the first ones are
     kept; the last then is an ``events_left_out`` that says how many are not.
     """
-    return {
-        "format": FORMAT,
-        "events": _event_records(events),
-        "names": list(table.names),
-        "kinds": list(table.kinds),
-        "position_names": list(position_names),
-        "velocity_names": list(velocity_names),
-        "info": dict(info),
-    }
-
-
-def _event_records(events: Sequence[Event]) -> list[dict[str, Any]]:
     room = LARGEST_HEADER // 4 - (1 << 20)  # four bytes a character; the rest is small
     records: list[dict[str, Any]] = []
     for k, event in enumerate(events):
         record = {**vars(event), "detail": dict(event.detail)}
         room -= len(json.dumps(record)) + 2
         if room < 0:
-            left_out = len(events) - k
-            text = f"{left_out} events are not stored"
+            text = f"{len(events) - k} events are not stored"
             last = Event(event.time, EVENTS_LEFT_OUT, "", {"text": text})
-            return [*records, vars(last)]
+            records.append(vars(last))
+            break
         records.append(record)
-    return records
+    return {
+        "format": FORMAT,
+        "events": records,
+        "names": list(table.names),
+        "kinds": list(table.kinds),
+        "position_names": list(position_names),
+        "velocity_names": list(velocity_names),
+        "info": dict(info),
+    }
 
 
 def load_run(path: Path | str, lazy: bool = False) -> Run:
@@ -343,21 +337,6 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
     if not np.isin(columns["tangents"], (0, 1, 2)).all():
         raise ValueError("a contact has 0, 1 or 2 tangents")
     info = header["info"]
-    _check_info(info)
-    sizes = len(positions), len(velocities), arrays["z"].shape[1]
-    return Run(
-        **arrays,
-        events=events,
-        table=ContactTable.of(names, kinds, **columns),
-        position_names=positions,
-        velocity_names=velocities,
-        info=info,
-        event_states=stored_event_states(stored, sizes, len(names)),
-    )
-
-
-def _check_info(info: Any) -> None:
-    """Check the kinds of what others of the package take from it."""
     if not isinstance(info, dict):
         raise ValueError("its info is no mapping")
     for key in ("z_names", "signal_names", "signal_units"):
@@ -369,6 +348,16 @@ def _check_info(info: Any) -> None:
     for name, value in {**radii, **lengths}.items():
         if not isinstance(value, float | int) or not 0.0 <= value < math.inf:
             raise ValueError(f"its {name} is no number of zero or more")
+    sizes = len(positions), len(velocities), arrays["z"].shape[1]
+    return Run(
+        **arrays,
+        events=events,
+        table=ContactTable.of(names, kinds, **columns),
+        position_names=positions,
+        velocity_names=velocities,
+        info=info,
+        event_states=stored_event_states(stored, sizes, len(names)),
+    )
 
 
 def _words(header: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -439,17 +428,8 @@ def _check_values(arrays: Mapping[str, np.ndarray], failed: bool) -> None:
 
 
 _KINDS = {
-    make().shortname(): make
-    for make in (
-        pin.JointModelRX,
-        pin.JointModelRY,
-        pin.JointModelRZ,
-        pin.JointModelPX,
-        pin.JointModelPY,
-        pin.JointModelPZ,
-        pin.JointModelSpherical,
-        pin.JointModelFreeFlyer,
-    )
+    f"JointModel{name}": getattr(pin, f"JointModel{name}")
+    for name in ("RX", "RY", "RZ", "PX", "PY", "PZ", "Spherical", "FreeFlyer")
 }
 """Joints that a record may have."""
 
@@ -478,7 +458,14 @@ def body_poses(run: Run) -> np.ndarray:
     try:
         bodies = list(run.info["bodies"])
         if "joints" in run.info:
-            return _mechanism_poses(run, bodies)
+            tree = _tree(list(run.info["joints"]), run.q.shape[1])
+            joints = [list(tree.names).index(str(body["joint"])) for body in bodies]
+            data, poses = tree.createData(), np.empty((len(run.q), len(bodies), 7))
+            for k, q in enumerate(run.q):
+                pin.forwardKinematics(tree, data, np.ascontiguousarray(q))
+                for row, joint in enumerate(joints):
+                    poses[k, row] = pin.SE3ToXYZQUAT(data.oMi[joint])
+            return poses
         first = run.q.shape[1] - 7 * len(bodies)
         if first < 0:
             raise ValueError(f"there are no coordinates for {len(bodies)} bodies")
@@ -487,18 +474,6 @@ def body_poses(run: Run) -> np.ndarray:
         raise RunFileError(
             f"the run's record of its bodies is damaged: {error}"
         ) from error
-
-
-def _mechanism_poses(run: Run, bodies: list[Mapping[str, Any]]) -> np.ndarray:
-    tree = _tree(list(run.info["joints"]), run.q.shape[1])
-    names = list(tree.names)
-    joints = [names.index(str(body["joint"])) for body in bodies]
-    data, poses = tree.createData(), np.empty((len(run.q), len(bodies), 7))
-    for k, q in enumerate(run.q):
-        pin.forwardKinematics(tree, data, np.ascontiguousarray(q))
-        for row, joint in enumerate(joints):
-            poses[k, row] = pin.SE3ToXYZQUAT(data.oMi[joint])
-    return poses
 
 
 def _tree(records: list[Mapping[str, Any]], nq: int) -> pin.Model:

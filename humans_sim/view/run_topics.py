@@ -31,6 +31,7 @@ Foxglove and RViz draw all of it without a plug-in and without files of meshes:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,6 @@ from humans_sim.view.browser.scene import FORCE_COLOUR
 from humans_sim.view.browser.scene_layers import (
     BOX_COLOUR,
     TERRAIN_COLOUR,
-    Solid,
     body_height,
     drawn_boxes,
     link_names,
@@ -81,18 +81,6 @@ from humans_sim.view.browser.scene_layers import (
 )
 
 CONTACTS = "humans_msgs/ContactStates"
-
-
-def _ground_contacts(contacts: RunContacts) -> MessageMaker:
-    """Contact points and soles of each sample."""
-
-    def message(k: int, stamp: Stamp) -> Message:
-        points = contacts.points(k)
-        assert contacts.soles is not None and points is not None
-        loads = contacts.loads(k, points)
-        return contact_states(head(stamp, WORLD), contacts.soles, points, loads)
-
-    return message
 
 
 MARKERS, TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
@@ -133,10 +121,18 @@ def _topics(run: Run) -> RosTopics:
         sampled["/walk_markers"] = MARKERS, _balance(contacts)
         sampled["/contact_markers"] = MARKERS, _forces(contacts)
         if contacts.soles is not None:
-            sampled["/ground_contacts"] = CONTACTS, _ground_contacts(contacts)
+            sampled["/ground_contacts"] = CONTACTS, partial(_touching, contacts)
     if terrain_of(ground):
         latched["/terrain"] = MARKERS, {"markers": terrain_markers(ground)}
     return RosTopics(latched, sampled)
+
+
+def _touching(contacts: RunContacts, k: int, stamp: Stamp) -> Message:
+    """Contact points and soles of a sample."""
+    points = contacts.points(k)
+    assert contacts.soles is not None and points is not None
+    loads = contacts.loads(k, points)
+    return contact_states(head(stamp, WORLD), contacts.soles, points, loads)
 
 
 def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
@@ -163,42 +159,28 @@ def body_topics(
         link_transform(stamp_of(0), parent, child, pin.SE3ToXYZQUAT(pose))
         for parent, child, pose in links.fixed()
     ]
+    names, shapes = link_names(model), []
+    for n, solid in enumerate(solids(model)):
+        corners, frame = np.asarray(solid.mesh.triangles), names[solid.joint]
+        marker = _triangles("robot", n, corners, solid.colour, frame)
+        place = pin.SE3ToXYZQUAT(solid.placement)
+        shapes.append(marker | {"pose": place, "frame_locked": True})
     latched: dict[str, tuple[str, Message]] = {
         "/robot_description": ("std_msgs/String", {"data": model.urdf()}),
         "/tf_static": (TF, {"transforms": fixed}),
-        "/robot_markers": (MARKERS, {"markers": _robot(model)}),
+        "/robot_markers": (MARKERS, {"markers": shapes}),
     }
-    return latched, {"/tf": (TF, _links(q, model, links))}
 
-
-def _links(postures: np.ndarray, model: Model, links: LinkTree) -> MessageMaker:
-    def message(k: int, stamp: Stamp) -> Message:
-        q = np.ascontiguousarray(postures[k, : model.nq])
-        frames = [link_transform(stamp, WORLD, BASE_LINK, q)]
+    def moving(k: int, stamp: Stamp) -> Message:
+        posture = np.ascontiguousarray(q[k, : model.nq])
+        frames = [link_transform(stamp, WORLD, BASE_LINK, posture)]
         frames += [
             link_transform(stamp, parent, child, pin.SE3ToXYZQUAT(pose))
-            for parent, child, pose in links.moving(q)
+            for parent, child, pose in links.moving(posture)
         ]
         return {"transforms": frames}
 
-    return message
-
-
-def _robot(model: Model) -> list[Message]:
-    """The shapes of all links in their frames."""
-    frames = link_names(model)
-    return [
-        _solid(frames[solid.joint], number, solid)
-        for number, solid in enumerate(solids(model))
-    ]
-
-
-def _solid(frame: str, number: int, solid: Solid) -> Message:
-    marker = _triangles(
-        "robot", number, np.asarray(solid.mesh.triangles), solid.colour, frame
-    )
-    place = pin.SE3ToXYZQUAT(solid.placement)
-    return marker | {"pose": place, "frame_locked": True}
+    return latched, {"/tf": (TF, moving)}
 
 
 def terrain_markers(ground: Ground, frame: str = WORLD) -> list[Message]:
@@ -262,6 +244,8 @@ def _bodies(run: Run, boxes: list[Message]) -> MessageMaker:
 def _balance(contacts: RunContacts) -> MessageMaker:
     model, postures, weight = contacts.model, contacts.run.q, contacts.weight
     size = body_height(model)
+    scale = np.array([_LINE * size, 0.0, 0.0])
+    edge = marker_message("support", 0, MarkerType.LINE_STRIP, rgb(_SUPPORT), scale)
 
     def message(k: int, stamp: Stamp) -> Message:
         com = model.com(np.ascontiguousarray(postures[k, : model.nq]))
@@ -276,7 +260,7 @@ def _balance(contacts: RunContacts) -> MessageMaker:
             _dot("com", com, _COM, size),
             _dot("com_on_floor", below, _COM, size),
             _dot("zmp", pressure, _PRESSURE, size),
-            _outline(support, size),
+            point_list(edge, np.vstack([support, support[:1]])),
         ]
         return {"markers": stamped(markers, stamp)}
 
@@ -291,12 +275,6 @@ def _dot(
         pose[:3] = place
     marker = marker_message(space, 0, MarkerType.SPHERE, rgb(colour), scale, pose)
     return marker | ({"action": DELETE} if place is None else {})
-
-
-def _outline(corners: np.ndarray, size: float) -> Message:
-    scale = np.array([_LINE * size, 0.0, 0.0])
-    marker = marker_message("support", 0, MarkerType.LINE_STRIP, rgb(_SUPPORT), scale)
-    return point_list(marker, np.vstack([corners, corners[:1]]))
 
 
 def _forces(contacts: RunContacts) -> MessageMaker:
@@ -357,13 +335,12 @@ def _markers(result: Reconstruction) -> MessageMaker:
             "reconstructed": modelled[known],
             "residuals": pairs[used & seen & known].reshape(-1, 3),
         }
-        markers = [_drawing(space, places) for space, places in points.items()]
+        markers = []
+        for space, places in points.items():
+            kind, share, colour = _KINDS[space]
+            scale = np.full(3, share * _MARKER_BALL)
+            marker = marker_message(space, 0, kind, rgb(colour), scale)
+            markers.append(point_list(marker, places))
         return {"markers": stamped(markers, stamp)}
 
     return message
-
-
-def _drawing(space: str, points: np.ndarray) -> Message:
-    kind, share, colour = _KINDS[space]
-    scale = np.full(3, share * _MARKER_BALL)
-    return point_list(marker_message(space, 0, kind, rgb(colour), scale), points)

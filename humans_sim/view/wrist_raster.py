@@ -11,7 +11,7 @@ from scipy.ndimage import distance_transform_edt
 
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
 from humans_sim.core.errors import ParameterError
-from humans_sim.view.raster import Camera, DepthImage, camera_around
+from humans_sim.view.raster import DepthImage, camera_around
 from humans_sim.view.wrist_colours import (
     CONTACT,
     bone_colours,
@@ -78,28 +78,24 @@ class WristRaster:
         if shown not in ("bones", "balls"):
             raise ParameterError(f"bones or balls are shown, not '{shown}'")
         self._run, self._balls = run, shown == "balls"
-        self._camera = self._around(VIEWS[view], _FINER * pixels, whole)
-        self._scale = tension_scale(run)
-        self._bones = bone_colours(run.wrist)
-        self._detector = run.wrist.detector()
-        rows, columns = self._camera.shape
-        left, bottom = self._camera.low
-        right, top = (
-            left + columns * self._camera.pixel,
-            bottom + (rows * self._camera.pixel),
-        )
-        self.extent = tuple(1e3 * float(x) for x in (left, right, bottom, top))
-
-    def _around(self, axes: np.ndarray, pixels: int, whole: bool) -> Camera:
-        run, places = self._run, []
+        places = []
         for k in {0, len(run.t) // 2, len(run.t) - 1}:
             poses = run.wrist.poses(run.x[k], run.frames[k])
             for n, bone in enumerate(run.wrist.bones):
                 if whole or bone.role == "free":
                     corners = np.asarray(bone.mesh.bounding_box.vertices)
                     places.append(corners @ poses.rotations[n].T + poses.positions[n])
+        around, fine = np.concatenate(places), _FINER * pixels
         margin = 0.03 if whole else _AROUND
-        return camera_around(np.concatenate(places), axes, pixels, margin)
+        self._camera = camera_around(around, VIEWS[view], fine, margin)
+        self._scale = tension_scale(run)
+        self._bones = bone_colours(run.wrist)
+        self._detector = run.wrist.detector()
+        rows, columns = self._camera.shape
+        left, bottom = self._camera.low
+        right = left + columns * self._camera.pixel
+        top = bottom + rows * self._camera.pixel
+        self.extent = tuple(1e3 * float(x) for x in (left, right, bottom, top))
 
     @property
     def scale(self) -> float:

@@ -42,7 +42,7 @@ from humans_sim.control.walking.footsteps import Side
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.motion.motion_file import read_motion
 from humans_sim.observation.markers import write_trc
-from humans_sim.observation.markers.playback import part_of
+from humans_sim.observation.markers.trial import part_of
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial_retarget.md"
 

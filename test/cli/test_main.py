@@ -21,7 +21,7 @@ from humans_sim.applications.graphs import graph_names, read_graph
 from humans_sim.cli.options import Integrator, Method
 from humans_sim.dynamics.integrators import NAMES as INTEGRATORS
 from humans_sim.dynamics.simulation import METHODS
-from humans_sim.observation.markers.axes import METRES, UP_AXES
+from humans_sim.observation.markers.assemble import METRES, UP_AXES
 from humans_sim.observation.reconstruction_options import UNIT_CHOICES, UP_CHOICES
 
 

@@ -41,7 +41,7 @@ from humans_sim.models.collision_shapes import MeshFile, read_mesh
 from humans_sim.models.conventions import load_convention
 from humans_sim.models.files.named_models import build
 from humans_sim.models.files.tree_file import TreeFile
-from humans_sim.observation.markers.correspondence import load_correspondence
+from humans_sim.observation.markers.marker_set import load_correspondence
 from humans_sim.observation.markers.pipeline import PipelineSettings, read_frame
 from humans_sim.observation.posture.humans_tables import read_rec_pos, read_rec_pos_bin
 from humans_sim.results.record import recorded_ground, recorded_model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from c3d_bytes import c3d_bytes
 
-from humans_sim.observation.markers.axes import from_z_up
+from humans_sim.observation.markers.assemble import from_z_up
 
 LEVER = np.array([0.001, -0.002, -0.04])
 """From the sensors to the centre of the surface, on the plate's axes, z down [m]."""

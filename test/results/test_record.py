@@ -14,11 +14,16 @@ import pytest
 import humans_sim as hs
 from humans_sim.contact import Box, HalfSpace
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
 from humans_sim.core.errors import RunFileError, UnknownModelError
 from humans_sim.dynamics import Simulation
 from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.problems import bouncing_ball
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.record import (
+    model_and_ground,
+    recorded_ground,
+    recorded_model,
+)
 
 
 def again(model: hs.Model, ground: Ground | None = None) -> dict[str, object]:
@@ -71,9 +76,24 @@ def test_scene(khr1: hs.Model) -> None:
     ground = Ground(solids=(HalfSpace(), slope)).with_chair().with_solids(turned)
     loaded = recorded_ground(again(khr1, ground))
     assert np.array_equal(loaded.table(), ground.table())
-    for one, other in zip(loaded.solids, ground.solids, strict=True):
-        assert (one.name, one.friction) == (other.name, other.friction)
+    assert loaded.solids == ground.solids
     assert recorded_ground(again(khr1, Ground.empty())).solids == ()
+
+
+def test_terrain() -> None:
+    """A height field and a mesh come back as what they are."""
+    heights = np.array([[0.0, 0.1], [0.2, 0.0]])
+    field = HeightField(heights, (0.5, 0.25), (1.0, 2.0, 0.1), friction=0.4)
+    mesh = TriangleMesh(field.vertices + [5.0, 0.0, 0.0], field.faces, name="rock")
+    record = model_and_ground(None, Ground(solids=(field, mesh)))
+    loaded = recorded_ground(json.loads(json.dumps(record))).solids
+    again_field, again_mesh = (s for s in loaded if isinstance(s, TriangleMesh))
+    assert isinstance(again_field, HeightField) and type(again_mesh) is TriangleMesh
+    assert np.array_equal(again_field.heights, heights)
+    for word in ("spacing", "origin", "bottom", "name", "friction"):
+        assert getattr(again_field, word) == getattr(field, word)
+    assert np.array_equal(again_mesh.vertices, mesh.vertices)
+    assert np.array_equal(again_mesh.faces, mesh.faces) and again_mesh.name == "rock"
 
 
 def test_runs_hold_it(khr1: hs.Model) -> None:

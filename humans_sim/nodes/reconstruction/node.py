@@ -57,9 +57,8 @@ from humans_sim.nodes.reconstruction.job import (
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.posture.live import LONGEST_GAP, LiveFrame, LivePostures
-from humans_sim.observation.posture.result import MarkerStatus
+from humans_sim.observation.posture.result import FAILED, MarkerStatus
 from humans_sim.observation.posture.result import Reconstruction as ReconstructionResult
-from humans_sim.observation.posture.verdict import FAILED
 from humans_sim.observation.reconstruction_options import MODES, ReconstructionOptions
 
 

@@ -128,12 +128,6 @@ class Body:
             self.reference, self.calls = None, 0
 
 
-def default_threshold(model: Model) -> float:
-    """Force above which a foot of a model is on the ground [N]."""
-    share = THRESHOLD_FRACTION * model.mass * GRAVITY
-    return THRESHOLDS.get(model.name, share)
-
-
 def ordered_soles(model: Model, order: Sequence[str] | None) -> tuple[str, ...]:
     """The soles of a model in the order of trust."""
     names = tuple(sole.name for sole in model.soles)
@@ -252,7 +246,8 @@ class BaseObserver:
             raise ParameterError(f"use is one of {', '.join(USES)}, not '{use}'")
         self._use = use
         if threshold is None:
-            threshold = default_threshold(model)
+            share = THRESHOLD_FRACTION * model.mass * GRAVITY
+            threshold = THRESHOLDS.get(model.name, share)
         if not (math.isfinite(threshold) and threshold > 0):
             raise ParameterError(f"threshold is a force above 0 N, not {threshold}")
         if not 0 < release <= 1:

@@ -143,29 +143,23 @@ class FittedPerson:
         [m].
         """
         meaning = self._meanings[name]
+        reason, comment = "unseen", "not seen in the static trial"
         if meaning.computed:
-            return DraftMarker(
-                None, name, "computed", Certainty.LEFT_OUT,
-                "by its label no marker, but a point that a program computed",
-            )  # fmt: skip
-        if position is not None:
+            reason = "computed"
+            comment = "by its label no marker, but a point that a program computed"
+        elif position is not None:
             away = float(np.linalg.norm(position - middle))
-            return DraftMarker(
-                None, name, "place", Certainty.LEFT_OUT,
-                f"{away:.1f} m from the middle of all markers",
-            )  # fmt: skip
-        if meaning.known and meaning.landmark is not None:
+            reason, comment = "place", f"{away:.1f} m from the middle of all markers"
+        elif meaning.known and meaning.landmark is not None:
             row = self._places.sources.index(meaning.landmark)
             known = self._places.markers.markers[row]
             marker = SetMarker(
                 name, known.segment, known.at * self._size, known.weight,
                 spread=known.spread,
             )  # fmt: skip
-            comment = f"name: {known.name}; not seen in the static trial"
+            comment = f"name: {known.name}; {comment}"
             return DraftMarker(marker, name, "name", Certainty.LIKELY, comment)
-        return DraftMarker(
-            None, name, "unseen", Certainty.LEFT_OUT, "not seen in the static trial"
-        )
+        return DraftMarker(None, name, reason, Certainty.LEFT_OUT, comment)
 
     def _by_name(
         self, meaning: LabelMeaning, word: str, distance: float

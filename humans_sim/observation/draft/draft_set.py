@@ -17,7 +17,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -37,12 +36,12 @@ from humans_sim.observation.draft.landmarks import (
     read_labels,
 )
 from humans_sim.observation.draft.placing import FAR, PersonFitter
-from humans_sim.observation.markers.marker_set import MarkerSet, marker_set_names
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    SetMarker,
+    marker_set_names,
+)
 from humans_sim.observation.markers.trial import MarkerTrial
-
-if TYPE_CHECKING:
-    from humans_sim.observation.markers.marker_set import SetMarker
-
 
 _LENGTHS = {
     "thigh": "yfemur",
@@ -71,31 +70,6 @@ spread: 0.03                     # m, of a place that was estimated
 
 markers:
 """
-
-
-def draft_text(draft: MarkerSetDraft) -> str:
-    """The YAML of a draft."""
-    lines = [
-        _HEAD.format(
-            height=draft.model.height,
-            rms=1e3 * draft.rms,
-            title=_quoted(draft.title),
-            model=draft.model.name,
-        )
-    ]
-    used = [entry for entry in draft.markers if entry.marker is not None]
-    order = list(dict.fromkeys(e.marker.segment for e in used if e.marker is not None))
-    for segment in order:
-        lines.append(f"  # {segment}\n")
-        for entry in used:
-            if entry.marker is not None and entry.marker.segment == segment:
-                lines.append(_line(draft.model, entry, entry.marker))
-    left = [entry for entry in draft.markers if entry.marker is None]
-    if left:
-        lines.append("  # Left out\n")
-    for entry in left:
-        lines.append(f"  #- {{name: {_quoted(entry.name)}}}  # {_comment(entry)}\n")
-    return "".join(lines)
 
 
 def _line(model: Model, entry: DraftMarker, marker: SetMarker) -> str:
@@ -209,12 +183,21 @@ def segment_costs(
     By its distance from the nearest place on a segment (m, s) [m], the spreads of
     distances (m, m) [m] and the segment of each marker (m,).
     """
-    moving, number = _rigidity(spreads, members, places.shape[1])
+    # Median change of distances to the others of a segment [m], and how many they are.
+    moving, number = np.full(places.shape, np.nan), np.zeros(places.shape, np.int64)
+    for marker, segment in np.ndindex(places.shape):
+        others = members == segment
+        others[marker] = False
+        known = spreads[marker, others]
+        known = known[np.isfinite(known)]
+        if len(known):
+            moving[marker, segment] = np.median(known)
+            number[marker, segment] = len(known)
     usual = np.where(number > 1, _SLIDE, _SLIDE_OF_TWO)
     rigid = np.minimum((moving / usual) ** 2, _MOST_COST)
     # A segment without other markers says nothing: as good as a marker's usual one.
-    known = np.isfinite(moving)
-    rigid = np.where(known, rigid, np.where(known.any(axis=1), 1.0, 0.0)[:, None])
+    sure = np.isfinite(moving)
+    rigid = np.where(sure, rigid, np.where(sure.any(axis=1), 1.0, 0.0)[:, None])
     return np.asarray((places / _PLACE) ** 2 + rigid)
 
 
@@ -234,27 +217,6 @@ def assign_segments(
             break
         members = better
     return members, segment_costs(places, spreads, members)
-
-
-def _rigidity(
-    spreads: np.ndarray, members: np.ndarray, count: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Median change of distances from a marker to the others of a segment (m, s) [m].
-
-    Also how many others these are (m, s).
-    """
-    moving = np.full((len(members), count), np.nan)
-    number = np.zeros((len(members), count), dtype=np.int64)
-    for segment in range(count):
-        for marker in range(len(members)):
-            others = members == segment
-            others[marker] = False
-            known = spreads[marker, others]
-            known = known[np.isfinite(known)]
-            if len(known):
-                moving[marker, segment] = np.median(known)
-                number[marker, segment] = len(known)
-    return moving, number
 
 
 FEWEST = 6
@@ -306,7 +268,21 @@ class MarkerSetDraft:
 
     def text(self) -> str:
         """The set as YAML, with the reasons as comments."""
-        return draft_text(self)
+        title, model = _quoted(self.title), self.model.name
+        height, rms = self.model.height, 1e3 * self.rms
+        lines = [_HEAD.format(height=height, rms=rms, title=title, model=model)]
+        used = [(entry, m) for entry in self.markers if (m := entry.marker) is not None]
+        for segment in dict.fromkeys(marker.segment for _, marker in used):
+            lines.append(f"  # {segment}\n")
+            for entry, marker in used:
+                if marker.segment == segment:
+                    lines.append(_line(self.model, entry, marker))
+        left = [entry for entry in self.markers if entry.marker is None]
+        if left:
+            lines.append("  # Left out\n")
+        for entry in left:
+            lines.append(f"  #- {{name: {_quoted(entry.name)}}}  # {_comment(entry)}\n")
+        return "".join(lines)
 
     def save(self, path: Path | str) -> Path:
         """Write the set; :func:`load_marker_set` reads it."""

@@ -18,11 +18,11 @@ from functools import lru_cache
 import numpy as np
 
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.correspondence import plain_name
 from humans_sim.observation.markers.marker_set import (
     MarkerSet,
     SetMarker,
     load_marker_set,
+    plain_name,
 )
 from humans_sim.observation.markers.synthetic import marker_positions
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last step of every reader: from text and columns to a checked trial.
 
+Units and axes of laboratories become metres, z up.
+
 *Times* of samples without the rounding of the print. A file at 60 Hz that prints
 milliseconds has 0.017, 0.033, 0.050: 17, 16 and 17 ms. Differences of such times are
 off by 4 %, and accelerations by twice that.
@@ -19,8 +21,104 @@ import numpy as np
 from humans_sim.core.arrays import by_rows
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import read_bytes, read_text
-from humans_sim.observation.markers.axes import METRES, check_units, check_up, to_z_up
+from humans_sim.models.points import ROS_FROM_HUMANS
 from humans_sim.observation.markers.trial import MarkerFileError, MarkerTrial
+
+METRES = {
+    "mm": 1e-3,
+    "millimeters": 1e-3,
+    "millimetres": 1e-3,
+    "cm": 1e-2,
+    "centimeters": 1e-2,
+    "centimetres": 1e-2,
+    "dm": 1e-1,
+    "m": 1.0,
+    "meters": 1.0,
+    "metres": 1.0,
+    "in": 0.0254,
+    "inches": 0.0254,
+    "ft": 0.3048,
+    "feet": 0.3048,
+}
+"""Length of each unit [m], by the words that files use, in small letters."""
+
+_Z_UP_FROM = {
+    "x": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+    "-x": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]),
+    "y": ROS_FROM_HUMANS,
+    "-y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+    "z": np.eye(3),
+    "-z": np.diag([1.0, -1.0, -1.0]),
+}
+
+UP_AXES = tuple(_Z_UP_FROM)
+"""The axes that can point up."""
+
+
+def check_up(up: str) -> str:
+    """The word for an up axis, if it is one; else a ParameterError."""
+    if up not in _Z_UP_FROM:
+        raise ParameterError(f"no axis '{up}' can be up: one of {', '.join(UP_AXES)}")
+    return up
+
+
+def check_units(units: str) -> str:
+    """The word for a unit of length in small letters; ParameterError for another."""
+    word = units.strip().lower()
+    if word not in METRES:
+        raise ParameterError(
+            f"the unit of length '{units[:40]}' is not known: one of "
+            f"{', '.join(METRES)}"
+        )
+    return word
+
+
+def full_units(word: str) -> str:
+    """The word for a unit of length that a file cut to four letters, as ``mete``."""
+    short = word.strip().lower()
+    if short in METRES or len(short) < 4:
+        return word
+    return next((unit for unit in METRES if unit.startswith(short)), word)
+
+
+def to_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
+    """Vectors (..., 3) on axes with ``up`` upwards, on axes with z upwards."""
+    return np.asarray(vectors @ _Z_UP_FROM[check_up(up)].T)
+
+
+def from_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
+    """Vectors (..., 3) on axes with z upwards, on axes with ``up`` upwards."""
+    return np.asarray(vectors @ _Z_UP_FROM[check_up(up)])
+
+
+def axis_vector(axis: str) -> np.ndarray:
+    """Unit vector along one of :data:`UP_AXES` (3,)."""
+    return np.eye(3)["xyz".index(axis[-1])] * (-1.0 if axis.startswith("-") else 1.0)
+
+
+def nearest_axis(vector: np.ndarray, cosine: float) -> str:
+    """The axis along a vector (3,), to the cosine of an angle; empty: none of them."""
+    length = float(np.linalg.norm(vector))
+    k = int(np.argmax(np.abs(vector)))
+    if not length > 0 or abs(vector[k]) < cosine * length:
+        return ""
+    return ("-" if vector[k] < 0 else "") + "xyz"[k]
+
+
+def tallest_axis(positions: np.ndarray) -> str:
+    """The axis along which markers (n, m, 3) lie furthest apart: a standing person's.
+
+    ``x``, ``y`` or ``z``; ``z`` where the markers do not show it.
+    """
+    present = ~np.isnan(positions)
+    counts = present.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # of a damaged file
+        means = np.where(present, positions, 0.0).sum(axis=0) / np.maximum(counts, 1)
+        means = means[counts.all(axis=1)]
+        if len(means) < 2:
+            return "z"
+        return "zyx"[int(np.argmax(means.std(axis=0)[::-1]))]
+
 
 FARTHEST = 1e4
 """No marker is further from the origin of a laboratory [m]."""
@@ -101,8 +199,7 @@ def make_trial(
             row,
         )
     with np.errstate(invalid="ignore"):
-        beyond = by_rows(lambda p: np.abs(p) > FARTHEST, positions)
-    far = np.argwhere(beyond)
+        far = np.argwhere(by_rows(lambda p: np.abs(p) > FARTHEST, positions))
     if far.size:
         row, column, axis = far[0].tolist()
         raise error(
@@ -177,13 +274,20 @@ def read_lines(path: Path) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
+def table_end(lines: Sequence[str], first: int) -> int:
+    """Number of the line after the last one that is not blank, from one on."""
+    last = len(lines)
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    return last
+
+
 class NumberTable:
     """Rows of numbers that know which lines of the file they stand on."""
 
     def __init__(self, path: Path, width: int) -> None:
         """An empty table of ``width`` columns."""
-        self._path = path
-        self._width = width
+        self._path, self._width = path, width
         self._rows: list[np.ndarray] = []
         self.lines: list[int] = []
 
@@ -207,16 +311,13 @@ class NumberTable:
         for column, field in enumerate(fields[: self._width]):
             try:
                 row[column] = float(field) if field else math.nan
+                if "_" in field:  # Python reads 1_0 as 10
+                    raise ValueError
             except ValueError:
-                raise self._no_number(field, column, line) from None
-            if "_" in field:  # Python reads 1_0 as 10
-                raise self._no_number(field, column, line)
+                message = f"column {column + 1}: {field[:40]!r} is no number"
+                raise MarkerFileError(message, self._path, line) from None
         self._rows.append(row)
         self.lines.append(line)
-
-    def _no_number(self, field: str, column: int, line: int) -> MarkerFileError:
-        message = f"column {column + 1}: {field[:40]!r} is no number"
-        return MarkerFileError(message, self._path, line)
 
     def numbers(self) -> np.ndarray:
         """All rows (n, width); none is infinite."""
@@ -275,18 +376,14 @@ def even_times(
         rates = [float(step * np.rint(mean / step)) for step in _ROUND]
     else:
         rates = [rate]
-    numbers = np.arange(len(times))
-    digit = 10.0 ** -min(max(map(_digits, texts)), _MOST_DIGITS)
+    digits = 0  # decimals, without zeros at the end
+    for text in texts:
+        exponent = Decimal(text).normalize().as_tuple().exponent
+        digits = max(digits, -exponent if isinstance(exponent, int) else 0)
+    digit = 10.0 ** -min(digits, _MOST_DIGITS)
     for candidate in rates:
-        if candidate <= 0:
-            continue
-        even: np.ndarray = times[0] + numbers / candidate
-        if np.ptp(times - even) < _LARGEST_SHARE * digit:
-            return even
+        if candidate > 0:
+            even: np.ndarray = times[0] + np.arange(len(times)) / candidate
+            if np.ptp(times - even) < _LARGEST_SHARE * digit:
+                return even
     return None
-
-
-def _digits(text: str) -> int:
-    """Decimals of a printed number, without zeros at its end."""
-    exponent = Decimal(text).normalize().as_tuple().exponent
-    return max(-exponent, 0) if isinstance(exponent, int) else 0

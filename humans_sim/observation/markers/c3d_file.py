@@ -30,14 +30,16 @@ from humans_sim.core.errors import printable
 from humans_sim.observation.markers.assemble import (
     HIGHEST_RATE,
     LOWEST_RATE,
+    UP_AXES,
     ReadOptions,
     check_rate,
+    full_units,
     length_of,
     make_trial,
+    nearest_axis,
     numbered_names,
     read_marker_bytes,
 )
-from humans_sim.observation.markers.axes import UP_AXES, full_units
 from humans_sim.observation.markers.c3d_parameters import (
     MOST,
     C3dHead,
@@ -206,8 +208,10 @@ def find_up(
     positions (n, m, 3) [m] on the axes of the file, or the corners (k, 4, 3) [m] of
     force plates.
     """
-    body = _axis_of(_body(names, positions))
-    floor = _axis_of(_floor(corners))
+    body = nearest_axis(_body(names, positions), _ALONG)
+    # The direction in which plates show their upper sides.
+    downwards = sum((plate_axes(plate)[:, 2] for plate in corners), np.zeros(3))
+    floor = nearest_axis(-downwards, _ALONG)
     reason = "heads are above feet" if body else "force plates show their upper sides"
     shown = body or floor
     if not said:
@@ -221,54 +225,31 @@ def find_up(
             f"{said} is taken for up, as the file says, though {reason} along {shown}: "
             f"if that is right, give up='{shown}'"
         )
-    if not shown and said.startswith("-") and _all_on_one_side(positions, said[-1]):
-        shown, reason = said[-1], "all markers are above the floor"
+    if not shown and said.startswith("-"):
+        # Markers may all lie above a floor through the origin, none beneath.
+        some = positions[:: max(1, len(positions) // _SAMPLES)]
+        heights = some[:, :, "xyz".index(said[-1])]
+        heights = heights[~np.isnan(heights)]
+        if len(heights) and heights.min() > -_BELOW and heights.max() > _APART:
+            shown, reason = said[-1], "all markers are above the floor"
     if not shown:
         return said, ""
     return shown, f"the file says that {said} is up, but {reason} along {shown}"
 
 
-def _body(names: Sequence[str], positions: np.ndarray) -> np.ndarray | None:
-    """From feet to head or shoulders (3,)."""
+def _body(names: Sequence[str], positions: np.ndarray) -> np.ndarray:
+    """From feet to head or shoulders (3,); zero where they are not seen."""
     labels = [re.sub("[^A-Z0-9]", "", n.rpartition(":")[2].upper()) for n in names]
     high = [k for k, label in enumerate(labels) if _HIGH.fullmatch(label)]
     low = [k for k, label in enumerate(labels) if _LOW.fullmatch(label)]
-    if not high or not low:
-        return None
     # Of a long recording some samples show it as well.
     some = positions[:: max(1, len(positions) // _SAMPLES)]
     upper, lower = some[:, high], some[:, low]
     upper, lower = (part[~np.isnan(part).any(axis=2)] for part in (upper, lower))
     if not len(upper) or not len(lower):
-        return None
+        return np.zeros(3)
     difference: np.ndarray = np.median(upper, axis=0) - np.median(lower, axis=0)
-    return difference if np.linalg.norm(difference) > _APART else None
-
-
-def _floor(corners: np.ndarray) -> np.ndarray | None:
-    """The direction in which plates show their upper side (3,)."""
-    if not len(corners):
-        return None
-    return np.asarray(-np.sum([plate_axes(p)[:, 2] for p in corners], axis=0))
-
-
-def _axis_of(vector: np.ndarray | None) -> str:
-    """The word for an axis near a vector; empty where there is none."""
-    if vector is None:
-        return ""
-    length = float(np.linalg.norm(vector))
-    k = int(np.argmax(np.abs(vector)))
-    if not length > 0 or abs(vector[k]) < _ALONG * length:
-        return ""
-    return ("-" if vector[k] < 0 else "") + "xyz"[k]
-
-
-def _all_on_one_side(positions: np.ndarray, axis: str) -> bool:
-    """Whether markers lie above a floor through the origin, and none beneath."""
-    some = positions[:: max(1, len(positions) // _SAMPLES)]
-    heights = some[:, :, "xyz".index(axis)]
-    heights = heights[~np.isnan(heights)]
-    return bool(len(heights) and heights.min() > -_BELOW and heights.max() > _APART)
+    return difference if np.linalg.norm(difference) > _APART else np.zeros(3)
 
 
 UNITS = "mm"
@@ -383,19 +364,14 @@ def _notes(head: C3dHead) -> tuple[str, ...]:
 
 
 def _no_markers(head: C3dHead, layout: C3dLayout) -> MarkerFileError:
-    rest = [
-        f"{count} {word}"
-        for count, word in (
-            (layout.points, "points that are angles or forces"),
-            (layout.channels, "analogue channels"),
-            (head.count("ROTATION:USED"), "segments with rotations"),
-        )
-        if count
-    ]
-    return head.error(
-        f"the file holds no markers{', only ' if rest else ''}{' and '.join(rest)}",
-        "POINT:USED",
+    kinds = (
+        (layout.points, "points that are angles or forces"),
+        (layout.channels, "analogue channels"),
+        (head.count("ROTATION:USED"), "segments with rotations"),
     )
+    rest = " and ".join(f"{count} {word}" for count, word in kinds if count)
+    text = f"the file holds no markers{', only ' if rest else ''}{rest}"
+    return head.error(text, "POINT:USED")
 
 
 def _rate(head: C3dHead) -> float:
@@ -427,10 +403,8 @@ def _screen_up(head: C3dHead) -> str:
     """The axis that the file shows upwards on a screen; empty where it does not."""
     word = head.text("POINT:Y_SCREEN").lower().lstrip("+")
     if word and word not in UP_AXES:
-        raise head.error(
-            f"'{word[:40]}' is no axis: give up, one of {', '.join(UP_AXES)}",
-            "POINT:Y_SCREEN",
-        )
+        text = f"'{word[:40]}' is no axis: give up, one of {', '.join(UP_AXES)}"
+        raise head.error(text, "POINT:Y_SCREEN")
     return word
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -311,7 +310,16 @@ def find_layout(head: C3dHead, length: int) -> C3dLayout:
         MarkerFileError: no reading fits into the file.
     """
     present = _end(head, length)
-    claims = list(dict.fromkeys(_readings(head, length)))
+    claims = []  # readings that header and parameters allow, the most usual first
+    for begin, size, points, (channels, subframes) in product(
+        _begins(head), _sizes(head), _points(head), _analog(head)
+    ):
+        frame = size * (4 * points + channels * subframes)
+        most = (length - begin) // frame if frame and length > begin else 0
+        for first, count in _frames(head, most):
+            parts = (begin, size, points, channels, subframes, count, first)
+            if (reading := C3dLayout(*parts)) not in claims:
+                claims.append(reading)
     readings = [reading for reading in claims if reading.count > 0]
     if not readings:
         raise head.error(
@@ -359,17 +367,6 @@ def _chosen(head: C3dHead, readings: list[C3dLayout]) -> C3dLayout:
             )
     fewest = min(reading.count for reading in readings)
     return next(reading for reading in readings if reading.count == fewest)
-
-
-def _readings(head: C3dHead, length: int) -> Iterator[C3dLayout]:
-    """Readings that the claims allow, the most usual first."""
-    for begin, size, points, (channels, subframes) in product(
-        _begins(head), _sizes(head), _points(head), _analog(head)
-    ):
-        frame = size * (4 * points + channels * subframes)
-        most = (length - begin) // frame if frame and length > begin else 0
-        for first, count in _frames(head, most):
-            yield C3dLayout(begin, size, points, channels, subframes, count, first)
 
 
 def _end(head: C3dHead, length: int) -> int:

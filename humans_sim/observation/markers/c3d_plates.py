@@ -13,13 +13,13 @@ Zero and sign follow from what a plate can do: be empty, and push.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers.assemble import FARTHEST
-from humans_sim.observation.markers.axes import to_z_up
+from humans_sim.observation.markers.assemble import FARTHEST, to_z_up
 from humans_sim.observation.markers.c3d_parameters import C3dHead
 from humans_sim.observation.markers.force_plate import ForcePlate, plate_axes
 from humans_sim.observation.markers.trial import AnalogChannels
@@ -90,19 +90,13 @@ def plate_corners(head: C3dHead, unit: float) -> np.ndarray:
     """Corners of the plates that have sound ones, on the axes of the file (k, 4, 3)."""
     numbers = head.all_numbers("FORCE_PLATFORM:CORNERS") * unit
     used = min(head.count("FORCE_PLATFORM:USED") or 0, len(numbers) // 12)
-    corners = numbers[: 12 * used].reshape(used, 4, 3)
-    sound = [plate for plate in corners if _spans(plate)]
+    sound = []
+    for corners in numbers[: 12 * used].reshape(used, 4, 3):
+        with suppress(ParameterError):
+            if (np.abs(corners) < FARTHEST).all():
+                plate_axes(corners)
+                sound.append(corners)
     return np.array(sound).reshape(-1, 4, 3)
-
-
-def _spans(corners: np.ndarray) -> bool:
-    if not (np.abs(corners) < FARTHEST).all():
-        return False
-    try:
-        plate_axes(corners)
-    except ParameterError:
-        return False
-    return True
 
 
 def read_plates(
@@ -128,7 +122,10 @@ def read_plates(
         head.note(f"{used} plates, but {len(types)} types", "FORCE_PLATFORM:USED")
     plates: list[ForcePlate] = []
     taken: set[int] = set()
-    zero = _zero_samples(head, each)
+    frames, zero = head.all_numbers("FORCE_PLATFORM:ZERO")[:2], slice(0, 0)
+    if len(frames) == 2 and np.isfinite(frames).all():  # the plates are empty there
+        first, last = (int(frame) for frame in frames)
+        zero = slice((max(first, 1) - 1) * each, max(last, 0) * each)
     for index, kind in enumerate(types[:used].tolist()):
         name = f"plate {index + 1}"
         try:
@@ -256,8 +253,15 @@ def _wrench(
     the sensors to the centre of the surface.
     """
     if kind == 3:
+        # x of sides 12, 34; y of 14, 23; z of 1, 2, 3, 4
         scale = np.array([_scale(word, _NEWTONS, 1.0) for word in words])
-        return _of_eight_sensors(values * scale, lever)
+        x12, x34, y14, y23, z1, z2, z3, z4 = (values * scale).T
+        a, b, _ = lever
+        force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])
+        tilt = b * (z1 + z2 - z3 - z4), a * (z2 + z3 - z1 - z4)
+        moment = np.column_stack([*tilt, b * (x34 - x12) + a * (y14 - y23)])
+        moment -= np.cross(lever * (0.0, 0.0, 1.0), force)
+        return np.concatenate([force, moment], axis=1)
     if kind == 4:
         matrix = _part(head, "CAL_MATRIX", index, 36).reshape(6, 6, order="F")
         values = values @ matrix.T * ([1.0] * 3 + [unit] * 3)
@@ -277,22 +281,6 @@ def _wrench(
     return np.concatenate([force, moment - np.cross(lever, force)], axis=1)
 
 
-def _of_eight_sensors(channels: np.ndarray, lever: np.ndarray) -> np.ndarray:
-    """Wrench of a plate of type 3: x of sides 12, 34; y of 14, 23; z of 1, 2, 3, 4."""
-    x12, x34, y14, y23, z1, z2, z3, z4 = channels.T
-    a, b, _ = lever
-    force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])
-    moment = np.column_stack(
-        [
-            b * (z1 + z2 - z3 - z4),
-            a * (z2 + z3 - z1 - z4),
-            b * (x34 - x12) + a * (y14 - y23),
-        ]
-    )
-    moment -= np.cross(lever * (0.0, 0.0, 1.0), force)
-    return np.concatenate([force, moment], axis=1)
-
-
 def _scale(word: str, table: dict[str, float], usual: float) -> float:
     """A channel's unit [N, N m or m]; the usual one where its word is no unit of it."""
     return table.get(re.sub("[^a-z]", "", word.lower()), usual)
@@ -303,12 +291,3 @@ def _misses(plate: ForcePlate) -> bool:
     points = plate.centre_of_pressure[plate.loaded]
     points = points[np.isfinite(points).all(axis=1)]
     return bool(len(points)) and bool(plate.contains(points).mean() < _MOST_INSIDE)
-
-
-def _zero_samples(head: C3dHead, each: int) -> slice:
-    """Samples in which the file says that the plates are empty."""
-    frames = head.all_numbers("FORCE_PLATFORM:ZERO")
-    if len(frames) < 2 or not np.isfinite(frames[:2]).all():
-        return slice(0, 0)
-    first, last = (int(frame) for frame in frames[:2])
-    return slice((max(first, 1) - 1) * each, max(last, 0) * each)

@@ -25,7 +25,7 @@ import numpy as np
 
 from humans_sim.core.errors import MissingDependencyError, ParameterError
 from humans_sim.core.files import atomic_stream
-from humans_sim.observation.markers.axes import METRES, check_units, from_z_up
+from humans_sim.observation.markers.assemble import METRES, check_units, from_z_up
 from humans_sim.observation.markers.c3d_parameters import BLOCK, MOST
 from humans_sim.observation.markers.force_plate import ForcePlate, plate_axes
 from humans_sim.observation.markers.trial import AnalogChannels, MarkerTrial
@@ -240,7 +240,10 @@ def _channels(trial: MarkerTrial, unit: float) -> AnalogChannels | None:
     for plate in trial.plates:
         names += _plate_channels(plate)
         words += ("N",) * 3 + ("Nm",) * 3
-        values = np.hstack([values, _of_sensors(plate.at(times))])
+        # The wrench on the body about the sensors' origin, on the plate's axes.
+        now, axes = plate.at(times), plate_axes(plate.corners)
+        moment = now.moment + np.cross(plate.centre - plate.origin, now.force)
+        values = np.hstack([values, now.force @ axes, moment @ axes])
     return AnalogChannels(names, words, rate, values, float(trial.times[0]))
 
 
@@ -248,13 +251,6 @@ def _plate_channels(plate: ForcePlate) -> tuple[str, ...]:
     return tuple(
         f"{plate.name} {word}" for word in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
     )
-
-
-def _of_sensors(plate: ForcePlate) -> np.ndarray:
-    """Wrench on the body about the sensors' origin, on the plate's axes (n, 6)."""
-    axes = plate_axes(plate.corners)
-    moment = plate.moment + np.cross(plate.centre - plate.origin, plate.force)
-    return np.concatenate([plate.force @ axes, moment @ axes], axis=1)
 
 
 def _add_channels(file: Any, channels: AnalogChannels) -> None:

@@ -111,7 +111,10 @@ def zero_phase(
     values: np.ndarray, rate: float, cutoff: float = CUTOFF, order: int = ORDER
 ) -> np.ndarray:
     """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off."""
-    one_pass = _one_pass(_checked(rate, cutoff, order), rate, order)
+    # Two passes have -3 dB at the cut-off, each at a higher one.
+    narrower = (math.sqrt(2.0) - 1.0) ** (1.0 / (2 * order))
+    lowest = math.tan(math.pi * _checked(rate, cutoff, order) / rate)
+    one_pass = rate / math.pi * math.atan(lowest / narrower)
     sections = butter(order, one_pass, fs=rate, output="sos")
     # The ends are mirrored through themselves, as often as it takes for the filter to
     # settle: short stretches stay where they are.
@@ -181,12 +184,6 @@ def _checked(rate: float, cutoff: float, order: int) -> float:
     return float(cutoff)
 
 
-def _one_pass(cutoff: float, rate: float, order: int) -> float:
-    """Cut-off of a pass of which two have -3 dB at ``cutoff`` [Hz]."""
-    narrower = (math.sqrt(2.0) - 1.0) ** (1.0 / (2 * order))
-    return rate / math.pi * math.atan(math.tan(math.pi * cutoff / rate) / narrower)
-
-
 def _stretches(seen: np.ndarray, broken: np.ndarray) -> list[np.ndarray]:
     """Rows seen one after the other; ``broken`` rows end a stretch."""
     rows = np.flatnonzero(seen)
@@ -196,7 +193,7 @@ def _stretches(seen: np.ndarray, broken: np.ndarray) -> list[np.ndarray]:
 
 MAX_GAP = 0.1
 """Longest gap that is filled where nothing else is said [s]."""
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 """Times of files are rounded: a gap may be longer by so much [s]."""
 
 
@@ -213,7 +210,7 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
     """
     if max_gap is not None and not max_gap > 0:
         raise ParameterError(f"the longest gap is {max_gap:g} s: it must be positive")
-    longest = np.inf if max_gap is None else max_gap + _ROUNDING
+    longest = np.inf if max_gap is None else max_gap + ROUNDING
     occluded = trial.occluded
     if not occluded.any():
         return trial
@@ -222,7 +219,7 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
     for column in np.flatnonzero(occluded.any(axis=0)):
         values = column_of(trial.positions, int(column))
         seen = np.flatnonzero(~occluded[:, column])
-        for stretch in _joined(trial.times, seen, longest):
+        for stretch in joined_rows(trial.times, seen, longest):
             inside = np.arange(stretch[0], stretch[-1] + 1)
             missing = inside[occluded[inside, column]]
             if len(missing):
@@ -234,8 +231,10 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
     return replace(trial, positions=positions, filled=filled)
 
 
-def _joined(times: np.ndarray, seen: np.ndarray, longest: float) -> list[np.ndarray]:
-    """Rows that were seen, parted where the gap between two is too long."""
+def joined_rows(
+    times: np.ndarray, seen: np.ndarray, longest: float
+) -> list[np.ndarray]:
+    """Rows that were seen, parted where the gap between two is too long [s]."""
     if not len(seen):
         return []
     before, after = seen[:-1], seen[1:]

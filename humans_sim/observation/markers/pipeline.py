@@ -8,7 +8,7 @@ The frame is changed to the model's by heading and place of the person.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import pinocchio as pin
 from humans_sim.core.arrays import by_rows
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, read_yaml
-from humans_sim.observation.markers.correspondence import identify, load_correspondence
 from humans_sim.observation.markers.filters import (
     CUTOFF,
     JUMP,
@@ -29,6 +28,7 @@ from humans_sim.observation.markers.filters import (
     fill_gaps,
     smooth_markers,
 )
+from humans_sim.observation.markers.marker_set import identify, load_correspondence
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.search_settings import (
     SETTINGS_KEYS,
@@ -112,10 +112,10 @@ def read_frame(value: YamlValue) -> pin.SE3:
     if not given:
         raise value.error("a matrix, or a translation and rpy, must be given")
     if "matrix" not in given:
-        place = (
-            given["translation"].vector(3) if "translation" in given else np.zeros(3)
+        place, angles = (
+            given[key].vector(3) if key in given else np.zeros(3)
+            for key in ("translation", "rpy")
         )
-        angles = given["rpy"].vector(3) if "rpy" in given else np.zeros(3)
         return pin.SE3(pin.rpy.rpyToMatrix(*np.radians(angles)), place)
     if len(given) > 1:
         raise value.error("a matrix stands alone, without translation and rpy")
@@ -126,10 +126,8 @@ def read_frame(value: YamlValue) -> pin.SE3:
     rotation = matrix[:3, :3]
     if not np.allclose(matrix[3], (0, 0, 0, 1)):
         raise rows[3].error("the last row of a rigid motion is 0, 0, 0, 1")
-    if (
-        not np.allclose(rotation @ rotation.T, np.eye(3), atol=_EXACT)
-        or np.linalg.det(rotation) < 0
-    ):
+    turns = np.allclose(rotation @ rotation.T, np.eye(3), atol=_EXACT)
+    if not turns or np.linalg.det(rotation) < 0:
         raise given["matrix"].error("the upper left 3 by 3 numbers are no rotation")
     left, _, right = np.linalg.svd(rotation)
     return pin.SE3(left @ right, matrix[:3, 3])
@@ -162,19 +160,6 @@ def _direction(vector: np.ndarray, between: str) -> np.ndarray:
 
 FRAMES = ("recorded", "standing")
 """Frames that need no numbers."""
-_KEYS = (
-    "correspondence",
-    "fill",
-    "max_gap",
-    "frame",
-    "standing",
-    "filter",
-    "cutoff",
-    "order",
-    "jump",
-    "jump_acceleration",
-    *SETTINGS_KEYS,
-)
 
 
 @dataclass(frozen=True)
@@ -250,9 +235,8 @@ class PipelineSettings:
             HumansError: a file of settings is wrong.
         """
         chosen = cls() if settings is None else cls.load(settings)
-        if correspondence is None:
-            return chosen
-        return replace(chosen, correspondence=correspondence)
+        table = correspondence or chosen.correspondence
+        return replace(chosen, correspondence=table)
 
     @classmethod
     def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:
@@ -263,25 +247,18 @@ class PipelineSettings:
         Raises:
             ModelFileError: a key is unknown or its value impossible.
         """
-        fields = value.fields((), _KEYS)
-        chosen: dict[str, object] = {}
-        if "correspondence" in fields:
-            chosen["correspondence"] = folder / fields["correspondence"].text()
-        for key in ("fill", "filter"):
-            if key in fields:
-                chosen[key] = _truth(fields[key])
-        if "max_gap" in fields:
-            gap = fields["max_gap"]
-            chosen["max_gap"] = None if gap.text() == "any" else gap.positive()
-        for key in ("cutoff", "jump", "jump_acceleration"):
-            if key in fields:
-                chosen[key] = fields[key].positive()
-        if "order" in fields:
-            chosen["order"] = _count(fields["order"], MOST)
-        if "frame" in fields:
-            frame = fields["frame"]
-            given = frame.is_mapping()
-            chosen["frame"] = read_frame(frame) if given else frame.choice(FRAMES)
+        readers: dict[str, Callable[[YamlValue], object]] = {
+            "correspondence": lambda given: folder / given.text(),
+            "max_gap": lambda gap: None if gap.text() == "any" else gap.positive(),
+            "order": lambda given: _count(given, MOST),
+            "frame": lambda f: read_frame(f) if f.is_mapping() else f.choice(FRAMES),
+            **dict.fromkeys(("fill", "filter"), _truth),
+            **dict.fromkeys(
+                ("cutoff", "jump", "jump_acceleration"), YamlValue.positive
+            ),
+        }
+        fields = value.fields((), (*readers, "standing", *SETTINGS_KEYS))
+        chosen = {k: read(fields[k]) for k, read in readers.items() if k in fields}
         if "standing" in fields:
             chosen.update(_standing(fields["standing"]))
         chosen["solver"], chosen["smoother"] = read_settings(fields)
@@ -294,8 +271,8 @@ class Prepared:
 
     Attributes:
         trial: the markers.
-        missing: markers that were wanted and are not in the file.
-        ignored: markers of the file that nobody wanted.
+        missing: markers of the set that are not in the file.
+        ignored: markers of the file that are not in the set.
         transform: from the laboratory's frame to the model's.
     """
 
@@ -333,7 +310,18 @@ def prepare(
         raise ParameterError("a correspondence file needs the markers of a set")
     if settings.fill:
         trial = fill_gaps(trial, settings.max_gap)
-    transform = _transform(trial, settings)
+    transform = settings.frame
+    if isinstance(transform, str) and transform == "standing":
+        transform = standing_frame(
+            trial,
+            settings.ankles,
+            settings.hips,
+            settings.standing_samples,
+            tilt=settings.tilt,
+            ankle_height=settings.ankle_height,
+        )
+    elif isinstance(transform, str):
+        transform = pin.SE3.Identity()
     trial = change_frame(trial, transform)
     if settings.filter:
         trial = smooth_markers(
@@ -346,38 +334,26 @@ def prepare(
     return Prepared(trial, missing, ignored, transform)
 
 
-def _transform(trial: MarkerTrial, settings: PipelineSettings) -> pin.SE3:
-    if not isinstance(settings.frame, str):
-        return settings.frame
-    if settings.frame == "recorded":
-        return pin.SE3.Identity()
-    return standing_frame(
-        trial,
-        settings.ankles,
-        settings.hips,
-        settings.standing_samples,
-        tilt=settings.tilt,
-        ankle_height=settings.ankle_height,
-    )
-
-
 def _standing(value: YamlValue) -> dict[str, object]:
-    keys = ("samples", "ankles", "hips", "tilt", "ankle_height")
-    given = value.fields((), keys)
-    chosen: dict[str, object] = {}
-    if "samples" in given:
-        chosen["standing_samples"] = _count(given["samples"], 1_000_000)
-    for key in ("ankles", "hips"):
-        if key in given:
-            names = tuple(item.text() for item in given[key].items())
-            if len(names) != 2:
-                raise given[key].error("must be a right and a left marker")
-            chosen[key] = names
-    if "tilt" in given:
-        chosen["tilt"] = _truth(given["tilt"])
-    if "ankle_height" in given:
-        chosen["ankle_height"] = given["ankle_height"].number()
+    readers: dict[str, Callable[[YamlValue], object]] = {
+        "samples": lambda given: _count(given, 1_000_000),
+        "tilt": _truth,
+        "ankle_height": YamlValue.number,
+        **dict.fromkeys(("ankles", "hips"), _two_markers),
+    }
+    chosen = {
+        k: readers[k](given) for k, given in value.fields((), (*readers,)).items()
+    }
+    if "samples" in chosen:
+        chosen["standing_samples"] = chosen.pop("samples")
     return chosen
+
+
+def _two_markers(value: YamlValue) -> tuple[str, ...]:
+    names = tuple(item.text() for item in value.items())
+    if len(names) != 2:
+        raise value.error("must be a right and a left marker")
+    return names
 
 
 def _truth(value: YamlValue) -> bool:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +10,6 @@ from typing import Protocol
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers.trial import MarkerTrial
 
 PLAYING, PAUSED, ENDED = "playing", "paused", "ended"
 FACTORS = (0.01, 100.0)
@@ -133,19 +131,3 @@ class Playback:
                 self._row = 0
                 self._round += 1
                 self._origin = self._origin + self._length if self._loop else None
-
-
-def part_of(trial: MarkerTrial, start: float, end: float) -> MarkerTrial:
-    """Samples from ``start`` to ``end`` [s], in the trial's own time; 0: to its end.
-
-    Raises:
-        ParameterError: the times are not in order, or nothing lies between them.
-    """
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise ParameterError(f"times must be finite, not {start:g} and {end:g} s")
-    if end != 0.0 and end <= start:
-        raise ParameterError(
-            f"the end at {end:g} s is not after the start, {start:g} s"
-        )
-    first = start if start != 0.0 else -math.inf
-    return trial.between(first, end if end != 0.0 else math.inf)

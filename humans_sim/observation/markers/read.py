@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,9 @@ from humans_sim.observation.markers.assemble import (
     make_trial,
     numbered_names,
     read_lines,
+    table_end,
+    tallest_axis,
 )
-from humans_sim.observation.markers.axes import tallest_axis
 from humans_sim.observation.markers.c3d_file import read_c3d
 from humans_sim.observation.markers.trc_file import read_trc
 from humans_sim.observation.markers.trial import MarkerFileError, MarkerTrial
@@ -86,7 +88,9 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
                 f"{width} columns are not three for each LED", path, first + 1
             )
         names = tuple(f"led{k}" for k in range(1, width // 3 + 1))
-    table = _samples(path, lines, first, separator, len(leading) + 3 * len(names))
+    table = NumberTable(path, len(leading) + 3 * len(names))
+    for k in range(first, table_end(lines, first)):
+        table.add(_fields(lines[k], separator), k + 1)
     values = table.numbers()
     frames = np.arange(1, len(table) + 1)
     if "frame" in leading:
@@ -99,7 +103,10 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
         texts = [_fields(lines[k - 1], separator)[column] for k in table.lines]
         even = even_times(times, texts, rate if "frequency" in preamble else None)
         times = times if even is None else even
-    _check_count(path, preamble, len(table))
+    text, line = preamble.get("number of frames", (str(len(table)), 1))
+    if not _is_number(text) or float(text) != len(table):
+        message = f"the header says {text[:40]} frames, but {len(table)} follow"
+        raise MarkerFileError(message, path, line)
     positions = values[:, len(leading) :].reshape(len(table), len(names), 3)
     positions[(positions < _NEVER).any(axis=2)] = np.nan
     positions *= unit
@@ -141,35 +148,21 @@ def _said(
 ) -> tuple[float, float]:
     """Length of the unit [m] and rate [Hz]."""
     word, line = preamble.get("units", (UNITS, 1))
-
-    def error(message: str) -> MarkerFileError:
-        return MarkerFileError(message, path, line)
-
-    unit = length_of(word, options, error)
+    unit = length_of(word, options, partial(MarkerFileError, path=path, line=line))
     if options.rate is not None:
         return unit, options.rate
     text, line = preamble.get("frequency", (str(RATE), 1))
+    error = partial(MarkerFileError, path=path, line=line)
     if not _is_number(text):
         raise error(f"a frequency of '{text[:40]}' is no number")
     return unit, check_rate(float(text), error)
-
-
-def _check_count(path: Path, preamble: dict[str, tuple[str, int]], count: int) -> None:
-    text, line = preamble.get("number of frames", (str(count), 1))
-    if not _is_number(text) or float(text) != count:
-        raise MarkerFileError(
-            f"the header says {text[:40]} frames, but {count} follow", path, line
-        )
 
 
 def _names(
     path: Path, heading: list[str], line: int, notes: list[str]
 ) -> tuple[list[str], tuple[str, ...]]:
     """Kinds of the first columns (``frame``, ``time``), and names of the LEDs."""
-
-    def error(message: str) -> MarkerFileError:
-        return MarkerFileError(message, path, line)
-
+    error = partial(MarkerFileError, path=path, line=line)
     leading: list[str] = []
     for word, pattern in (("frame", _FRAME), ("time", _TIME)):
         if pattern.fullmatch(heading[len(leading)]) and len(heading) > len(leading) + 3:
@@ -182,11 +175,9 @@ def _names(
     names = [
         _name(labels[k : k + 3], k // 3 + 1, error) for k in range(0, len(labels), 3)
     ]
-
-    def note(text: str) -> None:
-        notes.append(f"line {line}: {text}")
-
-    return leading, numbered_names(names, "LED", note)
+    return leading, numbered_names(
+        names, "LED", lambda text: notes.append(f"line {line}: {text}")
+    )
 
 
 def _name(
@@ -209,18 +200,6 @@ def _name(
     raise error(
         f"'{first[:40]}', '{second[:40]}', '{third[:40]}' are no x, y and z of one LED"
     )
-
-
-def _samples(
-    path: Path, lines: list[str], first: int, separator: str, width: int
-) -> NumberTable:
-    last = len(lines)
-    while last > first and not lines[last - 1].strip():
-        last -= 1
-    table = NumberTable(path, width)
-    for k in range(first, last):
-        table.add(_fields(lines[k], separator), k + 1)
-    return table
 
 
 READERS: dict[str, Callable[[Path, ReadOptions], MarkerTrial]] = {

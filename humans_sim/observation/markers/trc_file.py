@@ -33,20 +33,19 @@ from humans_sim.core.files import write_atomically
 from humans_sim.observation.markers.assemble import (
     FARTHEST,
     LARGEST_FRAME,
+    METRES,
     NumberTable,
     ReadOptions,
     check_rate,
+    check_units,
+    check_up,
     even_times,
+    from_z_up,
     length_of,
     make_trial,
     numbered_names,
     read_lines,
-)
-from humans_sim.observation.markers.axes import (
-    METRES,
-    check_units,
-    check_up,
-    from_z_up,
+    table_end,
     to_z_up,
 )
 from humans_sim.observation.markers.force_plate import LEAST_LOAD, GroundReaction
@@ -73,9 +72,7 @@ def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
     lines = read_lines(path)
     header = _header(path, lines)
 
-    def at_values(message: str) -> MarkerFileError:
-        return MarkerFileError(message, path, 3)
-
+    at_values = partial(MarkerFileError, path=path, line=3)
     unit = length_of(header["Units"], options, at_values)
     rate = options.rate
     if rate is None:
@@ -144,10 +141,7 @@ def _count(path: Path, header: dict[str, str], key: str) -> int:
 
 def _names(path: Path, line: str, markers: int, notes: list[str]) -> tuple[str, ...]:
     """Line 4: names in the third column and every third after it."""
-
-    def error(message: str) -> MarkerFileError:
-        return MarkerFileError(message, path, 4)
-
+    error = partial(MarkerFileError, path=path, line=4)
     fields = [field.strip() for field in line.split("\t")]
     start = [field.lower() for field in fields[:2]]
     if start not in (["frame#", "time"], ["frame", "time"]):
@@ -175,11 +169,9 @@ def _samples(path: Path, lines: list[str], width: int) -> tuple[NumberTable, lis
     first = 4
     if len(lines) > first and re.match(r"\s*X1\b", lines[first], re.I):
         first += 1
-    last = len(lines)
-    while first < last and not lines[first].strip():
+    while first < len(lines) and not lines[first].strip():
         first += 1
-    while last > first and not lines[last - 1].strip():
-        last -= 1
+    last = table_end(lines, first)
     table, times = NumberTable(path, width), []
     for k in range(first, last):
         fields = [field.strip() for field in lines[k].split("\t")]
@@ -285,16 +277,10 @@ def read_force_file(path: Path | str, *, up: str = "y") -> tuple[GroundReaction,
     path = Path(path)
     check_up(up)
     lines = read_lines(path)
-    start = next(
-        (
-            k
-            for k, line in enumerate(lines[:_LONGEST_HEADER], start=1)
-            if line.strip().lower() == _END
-        ),
-        None,
-    )
-    if start is None:
+    header = [line.strip().lower() for line in lines[:_LONGEST_HEADER]]
+    if _END not in header:
         raise MarkerFileError(f"no line is '{_END}': it ends the header", path)
+    start = header.index(_END) + 1
     while start < len(lines) and not lines[start].strip():
         start += 1
     names = lines[start].split() if start < len(lines) else []

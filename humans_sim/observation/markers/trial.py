@@ -7,6 +7,7 @@ same clock, when samples are chosen.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,16 @@ class FileHeader:
     x_screen: str
     y_screen: str
     up: str
+
+
+def _columns(word: str, names: Sequence[str], known: Sequence[str]) -> list[int]:
+    place = {name: column for column, name in enumerate(known)}
+    for name in names:
+        if name not in place:
+            raise ParameterError(
+                f"no {word} is called '{name}' (there are: {', '.join(known)})"
+            )
+    return [place[name] for name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +113,7 @@ class AnalogChannels:
 
     def select(self, names: Sequence[str]) -> AnalogChannels:
         """These channels only, in this order; ParameterError where one is not there."""
-        for name in names:
-            if name not in self.names:
-                raise ParameterError(
-                    f"no channel is called '{name}' (there are: "
-                    f"{', '.join(self.names)})"
-                )
-        columns = [self.names.index(name) for name in names]
+        columns = _columns("channel", names, self.names)
         return replace(
             self,
             names=tuple(names),
@@ -201,13 +206,7 @@ class MarkerTrial:
 
     def select(self, names: Sequence[str]) -> MarkerTrial:
         """These markers only, in this order; ParameterError where one is not there."""
-        place = {name: column for column, name in enumerate(self.names)}
-        for name in names:
-            if name not in place:
-                raise ParameterError(
-                    f"no marker is called '{name}' (there are: {', '.join(self.names)})"
-                )
-        columns = [place[name] for name in names]
+        columns = _columns("marker", names, self.names)
         if columns == list(range(len(self.names))):
             return self
         residuals = self.camera_residuals
@@ -244,6 +243,22 @@ class MarkerTrial:
     def moved(self, positions: np.ndarray) -> MarkerTrial:
         """The same markers at other positions (n, m, 3) [m]."""
         return replace(self, positions=positions)
+
+
+def part_of(trial: MarkerTrial, start: float, end: float) -> MarkerTrial:
+    """Samples from ``start`` to ``end`` [s], in the trial's own time; 0: to its end.
+
+    Raises:
+        ParameterError: the times are not in order, or nothing lies between them.
+    """
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise ParameterError(f"times must be finite, not {start:g} and {end:g} s")
+    if end != 0.0 and end <= start:
+        raise ParameterError(
+            f"the end at {end:g} s is not after the start, {start:g} s"
+        )
+    first = start if start != 0.0 else -math.inf
+    return trial.between(first, end if end != 0.0 else math.inf)
 
 
 class MarkerFileError(FileError):

@@ -233,9 +233,8 @@ def _found(
     share = spread / bundle.prior_spread()
     height = float(bundle.sizes[0])
     usual = shape.usual + shape.usual_rate * (height - shape.sizes[0])
-    on_bound = (bundle.sizes <= bundle.prior.lower) | (
-        bundle.sizes >= bundle.prior.upper
-    )
+    low, high = bundle.prior.lower, bundle.prior.upper
+    on_bound = (bundle.sizes <= low) | (bundle.sizes >= high)
     sizes = tuple(
         SizeFound(
             name,
@@ -263,24 +262,19 @@ def _found(
         for row, marker in enumerate(known.markers)
     )
     lengths = dict(zip(shape.names, bundle.sizes[1:].tolist(), strict=True))
+    local = []  # places in the segments' frames, HuMAnS axes
+    for marker, at in zip(known.markers, bundle.places(), strict=True):
+        frame = model.pin.frames[model.pin.getFrameId(marker.segment)]
+        local.append(to_humans(frame.placement.actInv(at)))
     subject = Subject(
         model.name,
         height,
         mass if mass is not None else USUAL_BMI * height**2,
         lengths,
-        with_marker_positions(known.markers, _in_segments(model, bundle, known)),
+        with_marker_positions(known.markers, np.array(local)),
         title,
     )
     return subject, sizes, markers
-
-
-def _in_segments(model: Model, bundle: Bundle, known: MarkerSet) -> np.ndarray:
-    """Markers in their segments' frames, HuMAnS axes (m, 3) [m]."""
-    rows = []
-    for marker, at in zip(known.markers, bundle.places(), strict=True):
-        frame = model.pin.frames[model.pin.getFrameId(marker.segment)]
-        rows.append(to_humans(frame.placement.actInv(at)))
-    return np.array(rows)
 
 
 def _column_means(values: np.ndarray) -> np.ndarray:

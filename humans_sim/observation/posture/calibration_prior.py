@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.core.arrays import NumbersInRange
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.model import Model
@@ -24,6 +23,7 @@ from humans_sim.observation.markers.marker_set import (
     load_marker_set,
 )
 from humans_sim.observation.posture.tree_kernels import Tree, marker_bodies
+from humans_sim.observation.search_settings import Ranged, ranged
 
 _STEP = 0.01
 """Change of a size for a difference, as a share of it."""
@@ -125,15 +125,8 @@ def body_shape(model: Model, marker_set: MarkerSet, source: str | None) -> BodyS
     )
 
 
-_DEVIATIONS = (
-    *("static_noise", "motion_noise", "height_spread"),
-    *("length_spread", "side_spread", "joint_spread"),
-    *("slide_spread", "standing_spread"),
-)
-
-
 @dataclass(frozen=True)
-class CalibrationSettings(NumbersInRange):
+class CalibrationSettings(Ranged):
     """How sure everything is beforehand; each is one standard deviation.
 
     Attributes:
@@ -154,22 +147,18 @@ class CalibrationSettings(NumbersInRange):
         ParameterError: a setting is out of its range.
     """
 
-    RANGES = dict.fromkeys(_DEVIATIONS, (1e-6, 1e6)) | dict.fromkeys(
-        ("bound", "static_frames", "motion_frames", "motion_frames_alone"), (1.0, 1e6)
-    )
-
-    static_noise: float = 0.003
-    motion_noise: float = 0.01
-    height_spread: float = 0.15
-    length_spread: float = 0.1
-    side_spread: float = 0.02
-    slide_spread: float = 0.015
-    joint_spread: float = 1.0
-    standing_spread: float = 0.15
-    bound: float = 1.5
-    static_frames: int = 3
-    motion_frames: int = 40
-    motion_frames_alone: int = 10
+    static_noise: float = ranged(0.003, 1e-6, 1e6)
+    motion_noise: float = ranged(0.01, 1e-6, 1e6)
+    height_spread: float = ranged(0.15, 1e-6, 1e6)
+    length_spread: float = ranged(0.1, 1e-6, 1e6)
+    side_spread: float = ranged(0.02, 1e-6, 1e6)
+    slide_spread: float = ranged(0.015, 1e-6, 1e6)
+    joint_spread: float = ranged(1.0, 1e-6, 1e6)
+    standing_spread: float = ranged(0.15, 1e-6, 1e6)
+    bound: float = ranged(1.5, 1.0, 1e6)
+    static_frames: int = ranged(3, 1.0, 1e6)
+    motion_frames: int = ranged(40, 1.0, 1e6)
+    motion_frames_alone: int = ranged(10, 1.0, 1e6)
 
 
 KNOWN_HEIGHT = 0.01

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from humans_sim.core.files import write_atomically
+from humans_sim.core.files import write_lines
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.result import Reconstruction, holds
 from humans_sim.results.ros_files import (
     WORLD,
     Message,
@@ -73,14 +73,13 @@ def _topics(result: Reconstruction) -> dict[str, tuple[str, MessageMaker]]:
 
     def quality(k: int, stamp: Stamp) -> Message:
         status, std, hidden = result.status[k], result.std, result.bridged
-        used = (status == MarkerStatus.USED) | (status == MarkerStatus.INTERPOLATED)
         return quality_message(
             head(stamp, WORLD),
             int(trial.frames[k]),
             result.names,
             status,
             result.differences[k],
-            used,
+            holds(status),
             result.converged[k],
             result.iterations[k],
             float(result.solve_times[k]),
@@ -184,12 +183,17 @@ def write_angles_csv(
     Returns:
         The path.
     """
-    path = Path(path)
     angles = result.angles(convention)
-    values = np.column_stack([result.t, angles.in_degrees()])
-    lines = [",".join(["time", *angles.names])]
-    lines += [",".join(map(repr, row)) for row in values.tolist()]
-    write_atomically(path, "\n".join(lines) + "\n")
+    values = [result.t[:, None], angles.in_degrees()]
+    return _write_table(Path(path), ["time", *angles.names], values)
+
+
+def _write_table(
+    path: Path, names: Sequence[str], values: Sequence[np.ndarray]
+) -> Path:
+    lines = [",".join(names)]
+    lines += [",".join(map(repr, row)) for row in np.hstack(values).tolist()]
+    write_lines(path, lines)
     return path
 
 
@@ -230,7 +234,6 @@ def write_forces_csv(
     Returns:
         The path.
     """
-    path = Path(path)
     names = ["time", *joints]
     values = [forces.t[:, None], forces.torques]
     if forces.ground is not None:
@@ -239,7 +242,4 @@ def write_forces_csv(
     for name, column in (columns or {}).items():
         names.append(name)
         values.append(column[:, None])
-    lines = [",".join(names)]
-    lines += [",".join(map(repr, row)) for row in np.hstack(values).tolist()]
-    write_atomically(path, "\n".join(lines) + "\n")
-    return path
+    return _write_table(Path(path), names, values)

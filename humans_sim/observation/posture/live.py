@@ -21,9 +21,12 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.correspondence import identify, load_correspondence
 from humans_sim.observation.markers.filters import ORDER, CausalFilter
-from humans_sim.observation.markers.marker_set import MarkerSet
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    identify,
+    load_correspondence,
+)
 from humans_sim.observation.markers.synthetic import marker_positions
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.posterior_kernels import (
@@ -107,15 +110,21 @@ class LiveUncertainty:
         self._squares = keep * self._squares + squares
         self._freedom = keep * self._freedom + max(freedom, 0.0)
         noise, data = self.noise, variances[BASE:]
-        hidden = self._hidden(data, noise, step)
+        # Hidden are joints that are shown much worse than usual.
+        self._usual = np.minimum(self._usual * (1.0 + step / _FORGETTING), data)
+        std = noise * np.sqrt(data)
+        usual = self._settings.times_usual * noise * np.sqrt(self._usual)
+        hidden: np.ndarray = (std > self._settings.hidden) & (std > usual)
+        self._since = np.where(hidden, self._since + step, 0.0)
+        hidden &= self._solver.rules.tracked
         if hidden.any() and self._shown is not None:
             posture = self._held(posture, positions, hidden, noise)
             prior = self._prior.copy()
             prior[BASE:][hidden] = noise**2 / self._expected()[hidden]
             variances, _, _ = self._variances(posture, positions, prior)
         self._remember(posture.q[7:], noise**2 * data, hidden, step)
-        std = limited(noise * np.sqrt(variances)[None], self._solver)[0]
-        return LiveEstimate(posture, std, hidden, noise)
+        limits = limited(noise * np.sqrt(variances)[None], self._solver)[0]
+        return LiveEstimate(posture, limits, hidden, noise)
 
     def _variances(
         self, posture: Posture, positions: np.ndarray, prior: np.ndarray
@@ -125,15 +134,6 @@ class LiveUncertainty:
         )
         rows = frame_variances(frames, self._weights, self._solver.marked)
         return rows[0][0], float(rows[1][0]), float(rows[2][0])
-
-    def _hidden(self, data: np.ndarray, noise: float, step: float) -> np.ndarray:
-        """Joints that are shown much worse than usual."""
-        self._usual = np.minimum(self._usual * (1.0 + step / _FORGETTING), data)
-        std = noise * np.sqrt(data)
-        usual = self._settings.times_usual * noise * np.sqrt(self._usual)
-        hidden: np.ndarray = (std > self._settings.hidden) & (std > usual)
-        self._since = np.where(hidden, self._since + step, 0.0)
-        return hidden & self._solver.rules.tracked
 
     def _expected(self) -> np.ndarray:
         """Variances of joints by the time since they were shown [rad^2]."""
@@ -286,7 +286,13 @@ class LivePostures:
         self.beginnings, self.note = 0, ""
         self._names: tuple[str, ...] = ()
         self._t, self._q = -math.inf, model.neutral()
-        self._warm_up()
+        # Search twice: the first time compiles.
+        still = marker_positions(model, self._set, model.neutral()[None])[0]
+        solver = PostureSolver(model, self._set, settings=settings)
+        uncertainty = LiveUncertainty(solver)
+        for _ in range(2):
+            uncertainty.take(solver.solve(still), still, USUAL_STEP)
+        solver.unseen(np.ones(len(still), dtype=bool))
 
     def push(
         self, t: float, names: Sequence[str], positions: np.ndarray, anew: bool = False
@@ -341,15 +347,6 @@ class LivePostures:
                 self._unseen.clear()
             self._unseen[key] = self._solver.unseen(mask)
         return self._unseen[key]
-
-    def _warm_up(self) -> None:
-        """Search twice: the first time compiles."""
-        still = marker_positions(self.model, self._set, self.model.neutral()[None])[0]
-        solver = PostureSolver(self.model, self._set, settings=self._settings)
-        uncertainty = LiveUncertainty(solver)
-        for _ in range(2):
-            uncertainty.take(solver.solve(still), still, USUAL_STEP)
-        solver.unseen(np.ones(len(still), dtype=bool))
 
     def _check(self, t: float, names: tuple[str, ...], positions: np.ndarray) -> None:
         if not math.isfinite(t):

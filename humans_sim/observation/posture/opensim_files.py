@@ -80,22 +80,20 @@ def write_std_sto(result: Reconstruction, path: Path | str) -> Path:
     path = Path(path)
     if result.std is None:
         raise ParameterError("this reconstruction has no standard deviations")
-    head = ["time", *BASE_COLUMNS, *result.model.joint_names]
-    write_lines(
-        path,
-        storage_lines(path.stem, len(result.q), head, _spreads(result, result.std)),
-    )
-    return path
+    std = result.std
 
-
-def _spreads(result: Reconstruction, std: np.ndarray) -> Iterator[np.ndarray]:
-    """Rows of standard deviations, some at a time; world x, y, z are x, -z, y there."""
-    for rows in row_slices(len(std)):
+    def part(rows: slice) -> np.ndarray:
+        """Some rows; world x, y, z are x, -z, y there."""
         along, about = np.abs(to_humans(std[rows, :3])), std[rows, 3:6]
         # Tilt about z, list about x, rotation about y of the ground.
         turns = np.abs(to_humans(about))[:, [2, 0, 1]]
         joints = np.degrees(std[rows, 6:].astype(float))
-        yield np.column_stack([result.t[rows], np.degrees(turns), along, joints])
+        return np.column_stack([result.t[rows], np.degrees(turns), along, joints])
+
+    head = ["time", *BASE_COLUMNS, *result.model.joint_names]
+    parts = map(part, row_slices(len(std)))
+    write_lines(path, storage_lines(path.stem, len(std), head, parts))
+    return path
 
 
 def storage_lines(
@@ -193,19 +191,14 @@ def check_coordinates(model: Model, convention: str | Path) -> None:
         _turns(model, segment, chosen)
 
 
-def _base_turns(chosen: Convention, segment: Segment) -> list[Turn]:
-    if chosen.base is None or not chosen.position:
-        raise _no_coordinates(chosen, segment.name)
-    return [
-        (str(name), axis, (-math.pi, math.pi), False)
-        for name, axis in zip(chosen.base.names, chosen.base.axes, strict=True)
-    ]
-
-
 def _turns(model: Model, segment: Segment, chosen: Convention) -> list[Turn]:
     """Coordinates that turn a segment, in the convention's order."""
     if not segment.parent:
-        return _base_turns(chosen, segment)
+        if chosen.base is None or not chosen.position:
+            raise _no_coordinates(chosen, segment.name)
+        around = (-math.pi, math.pi)
+        rows = zip(chosen.base.names, chosen.base.axes, strict=True)
+        return [(str(name), axis, around, False) for name, axis in rows]
     low, high = model.lower_limits, model.upper_limits
     if chosen.name == HUMANS:
         return [
@@ -297,7 +290,14 @@ def _joint(
         zip([*axes, *np.eye(3)], [*names, *along_axes], strict=True)
     ):
         kind = "rotation" if k < 3 else "translation"
-        _transform_axis(transform, f"{kind}{k % 3 + 1}", axis, coordinate)
+        name = f"{kind}{k % 3 + 1}"
+        element = ET.SubElement(transform, "TransformAxis", name=name)
+        _text(element, "coordinates", coordinate)
+        _text(element, "axis", _numbers(axis))
+        law = "LinearFunction" if coordinate else "Constant"
+        function = ET.SubElement(element, law, name="function")
+        field, value = ("coefficients", "1 0") if coordinate else ("value", "0")
+        _text(function, field, value)
 
 
 def _completed(axes: np.ndarray) -> np.ndarray:
@@ -307,20 +307,6 @@ def _completed(axes: np.ndarray) -> np.ndarray:
         free = np.linalg.svd(np.array(rows))[2][-1]  # at right angles to all of them
         rows.append(free)
     return np.array(rows)
-
-
-def _transform_axis(
-    transform: ET.Element, name: str, axis: np.ndarray, coordinate: str
-) -> None:
-    element = ET.SubElement(transform, "TransformAxis", name=name)
-    _text(element, "coordinates", coordinate)
-    _text(element, "axis", _numbers(axis))
-    if coordinate:
-        function = ET.SubElement(element, "LinearFunction", name="function")
-        _text(function, "coefficients", "1 0")
-    else:
-        function = ET.SubElement(element, "Constant", name="function")
-        _text(function, "value", "0")
 
 
 def _coordinate(

@@ -25,7 +25,7 @@ import numpy as np
 from humans_sim.core.arrays import ROWS, new_array, release
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.filters import fill_gaps
+from humans_sim.observation.markers.filters import ROUNDING, fill_gaps, joined_rows
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     MarkerSet,
@@ -97,14 +97,15 @@ def smooth_postures(
     n = len(q)
     iterations, converged = np.zeros(n, dtype=int), np.zeros(n, dtype=bool)
     begun = time.perf_counter()
-    settings = _with_noise(result, solver, settings)
+    if settings.marker_noise is None:  # that of the residuals, where they show it
+        known = np.isfinite(result.noise) and result.noise > _LEAST_NOISE
+        usual = solver.settings.uncertainty.marker_noise
+        settings = replace(settings, marker_noise=result.noise if known else usual)
     share = filled_share(result)
     result = _calmed(result, solver)
-    correlation = (
-        1.0
-        if std is None
-        else noise_correlation(result, solver.settings.uncertainty.correlation)
-    )
+    correlation, longest = 1.0, solver.settings.uncertainty.correlation
+    if std is not None:
+        correlation = noise_correlation(result, longest)
     step = max(settings.window - 2 * settings.overlap, 1)
     first = 0
     while first < n:
@@ -172,17 +173,6 @@ def _calmed(result: Reconstruction, solver: PostureSolver) -> Reconstruction:
     return replace(result, q=q)
 
 
-def _with_noise(
-    result: Reconstruction, solver: PostureSolver, settings: SmootherSettings
-) -> SmootherSettings:
-    """The settings with a noise: their own, or that of the residuals."""
-    if settings.marker_noise is not None:
-        return settings
-    known = np.isfinite(result.noise) and result.noise > _LEAST_NOISE
-    usual = solver.settings.uncertainty.marker_noise
-    return replace(settings, marker_noise=result.noise if known else usual)
-
-
 def _smooth(
     result: Reconstruction,
     rows: slice,
@@ -207,15 +197,8 @@ def _smooth(
     tree = solver.tree
     stiffness = np.array(settings.stiffness(len(tree.lower)))
     prior = solver.rest_pull
-    goal = MotionGoal(
-        y,
-        weight,
-        solver.settings.outlier,
-        prior,
-        solver.rest,
-        result.t[rows],
-        stiffness,
-    )
+    scale, times = solver.settings.outlier, result.t[rows]
+    goal = MotionGoal(y, weight, scale, prior, solver.rest, times, stiffness)
     assert settings.marker_noise is not None
     noise = settings.marker_noise**2
     cost, damping, ended = motion_cost(q, goal, solver.marked), 0.0, False
@@ -397,22 +380,15 @@ def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.n
     # Where all markers are seen nothing is to be bridged.
     missing = occluded.sum(axis=1)
     if missing.min() > 0:
-        rows = _bridgeable(trial, occluded, bridge)
-        missing = (occluded & ~rows).sum(axis=1) + occluded.mean(axis=1)
+        short = np.zeros_like(occluded)  # in gaps that are short enough to be filled
+        for column in np.flatnonzero(occluded.any(axis=0)):
+            seen = np.flatnonzero(~occluded[:, column])
+            for stretch in joined_rows(trial.times, seen, bridge + ROUNDING):
+                short[stretch[0] : stretch[-1] + 1, column] = True
+        missing = (occluded & ~short).sum(axis=1) + occluded.mean(axis=1)
     row = int(np.argmin(missing))
     near = np.abs(trial.times - trial.times[row]) <= _AROUND
     part = fill_gaps(trial.samples(near), bridge)
     solver.reset()
     at = row - int(np.argmax(near))
     return row, solver.solve(part.positions[at]).q
-
-
-def _bridgeable(trial: MarkerTrial, occluded: np.ndarray, longest: float) -> np.ndarray:
-    """Samples in gaps that are short enough to be filled (n, m)."""
-    short = np.zeros_like(occluded)
-    for column in np.flatnonzero(occluded.any(axis=0)):
-        seen = np.flatnonzero(~occluded[:, column])
-        for a, b in zip(seen[:-1], seen[1:], strict=True):
-            if b > a + 1 and trial.times[b] - trial.times[a + 1] <= longest + 1e-6:
-                short[a + 1 : b, column] = True
-    return short

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reconstructed motion: postures, and their residuals to the markers.
+"""A reconstructed motion: postures, their residuals to the markers, and a verdict.
 
 Files (``.npz``) hold everything, to be loaded again.
 
@@ -10,6 +10,7 @@ channels and plates are arrays, those of all plates one after the other.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -36,7 +37,6 @@ from humans_sim.observation.markers.trial import (
     TrialEvent,
 )
 from humans_sim.observation.posture.opensim_files import write_mot
-from humans_sim.observation.posture.verdict import Verdict, judge
 
 PART_ARRAYS = (
     "analog_values",
@@ -89,25 +89,18 @@ def read_parts(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
     for name in PART_ARRAYS:
         if name in arrays and arrays[name].dtype.kind != "f":
             raise ValueError(f"{name} holds numbers of another kind")
+    file, words = header.get("file"), ("units", "x_screen", "y_screen", "up")
+    about = None if file is None else FileHeader(*(_text(file[word]) for word in words))
     return {
-        "events": tuple(_event(entry) for entry in header.get("events", [])),
+        "events": tuple(
+            TrialEvent(_number(time), _text(label), _text(context))
+            for time, label, context in header.get("events", [])
+        ),
         "notes": tuple(_text(note) for note in header.get("notes", [])),
         "analog": _analog(header.get("analog"), arrays),
         "plates": _plates(header.get("plates", []), arrays),
-        "header": _file(header.get("file")),
+        "header": about,
     }
-
-
-def _event(entry: Any) -> TrialEvent:
-    time, label, context = entry
-    return TrialEvent(_number(time), _text(label), _text(context))
-
-
-def _file(entry: Any) -> FileHeader | None:
-    if entry is None:
-        return None
-    words = ("units", "x_screen", "y_screen", "up")
-    return FileHeader(*(_text(entry[word]) for word in words))
 
 
 def _analog(entry: Any, arrays: dict[str, np.ndarray]) -> AnalogChannels | None:
@@ -148,17 +141,11 @@ def _plates(
     if not (np.abs(places) <= FARTHEST).all() or np.isinf(wrenches).any():
         raise ValueError("a plate or its force is far away")
     ends = np.cumsum(lengths)[:-1]
-    parts = zip(
-        entries,
-        corners,
-        origins,
-        np.split(times, ends),
-        np.split(wrenches, ends),
-        strict=True,
-    )
+    names = [_text(entry[0]) for entry in entries]
+    series = np.split(times, ends), np.split(wrenches, ends)
+    parts = zip(names, corners, origins, *series, strict=True)
     return tuple(
-        ForcePlate(_text(entry[0]), c, o, t, w[:, :3], w[:, 3:])
-        for entry, c, o, t, w in parts
+        ForcePlate(name, c, o, t, w[:, :3], w[:, 3:]) for name, c, o, t, w in parts
     )
 
 
@@ -191,36 +178,6 @@ UNCERTAINTY_ARRAYS = {"std": "f", "bridged": "b"}
 uncertainty may lack."""
 LABELS = ("missing", "ignored", "doubts")
 """Lists of the header that files of this format may lack."""
-
-
-def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
-    """Write a reconstruction (``.npz``), whole or not at all.
-
-    The model is stored by its name and its sizes, one from a URDF by its path.
-    """
-    trial = result.trial
-    parts, part_arrays = describe_parts(trial)
-    header = {
-        "format": FORMAT,
-        "kind": "reconstruction",
-        "model": _described(result.model),
-        "names": list(trial.names),
-        "source": None if trial.source is None else str(trial.source),
-        "unobservable": list(result.unobservable),
-        "mode": result.mode,
-        "noise": result.noise if math.isfinite(result.noise) else None,
-        **{key: list(getattr(result, key)) for key in LABELS},
-        **parts,
-    }
-    arrays = {name: getattr(trial, name) for name in TRIAL_ARRAYS}
-    arrays |= part_arrays
-    arrays |= {name: getattr(result, name) for name in POSTURE_ARRAYS}
-    for name in UNCERTAINTY_ARRAYS:
-        if getattr(result, name) is not None:
-            arrays[name] = getattr(result, name)
-    if trial.camera_residuals is not None:
-        arrays["camera_residuals"] = trial.camera_residuals
-    return write_npz(Path(path), header, arrays)
 
 
 def _described(model: Model) -> dict[str, Any]:
@@ -379,10 +336,33 @@ class Reconstruction:
     def save(self, path: Path | str) -> Path:
         """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.
 
+        It is written whole or not at all. The model is stored by its name and its
+        sizes, one from a URDF by its path.
+
         Returns:
             The path.
         """
-        return save_reconstruction(self, path)
+        trial = self.trial
+        parts, part_arrays = describe_parts(trial)
+        header = {
+            "format": FORMAT,
+            "kind": "reconstruction",
+            "model": _described(self.model),
+            "names": list(trial.names),
+            "source": None if trial.source is None else str(trial.source),
+            "unobservable": list(self.unobservable),
+            "mode": self.mode,
+            "noise": self.noise if math.isfinite(self.noise) else None,
+            **{key: list(getattr(self, key)) for key in LABELS},
+            **parts,
+        }
+        arrays = {name: getattr(trial, name) for name in TRIAL_ARRAYS} | part_arrays
+        for name in (*POSTURE_ARRAYS, *UNCERTAINTY_ARRAYS):
+            if getattr(self, name) is not None:
+                arrays[name] = getattr(self, name)
+        if trial.camera_residuals is not None:
+            arrays["camera_residuals"] = trial.camera_residuals
+        return write_npz(Path(path), header, arrays)
 
     def to_mot(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
         """Write the motion for OpenSim (``.mot``), with the names of a convention."""
@@ -409,6 +389,113 @@ class Reconstruction:
 def _share(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     """A mean; NaN where there is nothing."""
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+GOOD, DOUBTFUL, FAILED = "good", "doubtful", "failed"
+"""Grades of a reconstruction."""
+GOOD_FIT, BAD_FIT = 0.02, 0.04
+"""Rms distances up to which a fit is good, and above which it failed [m]."""
+_OFF = 0.045
+"""Mean distance of a marker that is not where its label says [m]."""
+_REJECTED = 0.25
+"""Share of its frames in which such a marker is rejected."""
+_UNSETTLED, _LOST = 0.1, 0.5
+"""Shares of frames without a minimum: of a doubtful result, of a failed one."""
+_FEW = 0.6
+"""Share of the markers that hold a posture; fewer are few."""
+_FEW_FRAMES = 0.1
+_FILLED, _UNSEEN = 0.2, 0.2
+"""Shares of interpolated and of missing samples from which a result is doubtful."""
+_AT_LIMIT, _LIMIT_FRAMES = 1e-3, 0.2
+"""Distance to a limit that is at it [rad]; share of frames that is too often."""
+_HIDDEN_FRAMES = 0.2
+"""Share of frames in which a joint may be hidden."""
+_LISTED = 6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A grade, and why it is no better.
+
+    Attributes:
+        grade: ``good``, ``doubtful`` (look at it before you use it) or ``failed``.
+        reasons: for a grade that is not good.
+    """
+
+    grade: str
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing speaks against the result."""
+        return self.grade == GOOD
+
+    def __str__(self) -> str:
+        """The grade with its reasons."""
+        return self.grade + (f": {'; '.join(self.reasons)}" if self.reasons else "")
+
+
+def judge(result: Reconstruction) -> Verdict:
+    """The verdict on a reconstruction."""
+    failures = list(_failures(result))
+    reasons = (*failures, *result.doubts, *_doubts(result))
+    grade = FAILED if failures else DOUBTFUL if reasons else GOOD
+    return Verdict(grade, reasons)
+
+
+def _failures(result: Reconstruction) -> Iterable[str]:
+    if not np.isfinite(result.rms):
+        yield "no marker was used"
+        return
+    if result.rms > BAD_FIT:
+        yield f"the rms distance is {1e3 * result.rms:.0f} mm"
+    unsettled = 1.0 - float(np.mean(result.converged))
+    if unsettled > _LOST:
+        yield f"{100 * unsettled:.0f} % of the frames ended at no minimum"
+
+
+def _doubts(result: Reconstruction) -> Iterable[str]:
+    if GOOD_FIT < result.rms <= BAD_FIT:
+        yield f"the rms distance is {1e3 * result.rms:.0f} mm"
+    names = np.array(result.names)
+    seen = ~np.isnan(result.residuals)
+    rejected = result.rejected.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    off = (np.nan_to_num(result.marker_means) > _OFF) | (rejected > _REJECTED)
+    if off.any():
+        yield f"markers are not where their labels say: {_listed(names[off])}"
+    unsettled = 1.0 - float(np.mean(result.converged))
+    if _UNSETTLED < unsettled <= _LOST:
+        yield f"{100 * unsettled:.0f} % of the frames ended at no minimum"
+    few = result.used.sum(axis=1) < _FEW * len(names)
+    if few.mean() > _FEW_FRAMES:
+        yield f"{100 * few.mean():.0f} % of the frames have few markers"
+    filled, unseen = result.trial.filled.mean(), (~seen).mean()
+    if filled > _FILLED:
+        yield f"{100 * filled:.0f} % of the samples are interpolated"
+    if unseen > _UNSEEN:
+        yield f"{100 * unseen:.0f} % of the samples were not seen"
+    angles, model = result.q[:, 7:], result.model
+    at = angles < np.asarray(model.lower_limits) + _AT_LIMIT
+    at |= angles > np.asarray(model.upper_limits) - _AT_LIMIT
+    hidden = np.zeros_like(at) if result.bridged is None else result.bridged
+    for what, frames, limit in (
+        ("joints are at their limits", at, _LIMIT_FRAMES),
+        ("markers do not show joints, which are interpolated", hidden, _HIDDEN_FRAMES),
+    ):
+        # Joints that no marker sees stay near rest, wherever that is.
+        shares = zip(model.joint_names, frames.mean(axis=0).tolist(), strict=True)
+        joints = [
+            f"{name} ({100 * share:.0f} %)"
+            for name, share in shares
+            if share > limit and name not in result.unobservable
+        ]
+        if joints:
+            yield f"{what}: {_listed(joints)}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    words = list(words)
+    return ", ".join(words[:_LISTED]) + (", ..." if len(words) > _LISTED else "")
 
 
 def is_reconstruction(path: Path | str) -> bool:

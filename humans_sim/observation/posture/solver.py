@@ -307,7 +307,13 @@ class PostureSolver:
     @cached_property
     def rules(self) -> TrackRules:
         """How frames are tracked, for the kernels."""
-        settings, (tracked, pull) = self.settings, self._tracking
+        settings, rest = self.settings, self.rest_pull
+        unseen = set(self.unobservable)
+        # Joints that are held where they were, not at rest. Noise would lead those that
+        # are hardly seen away, a frame at a time.
+        tracked = np.array([name not in unseen for name in self.model.joint_names])
+        tracked &= rest <= settings.rest_weight
+        pull = np.where(tracked, settings.track_weight, 0.0).clip(rest)
         gate, tracking = settings.gate, settings.tracking
         return TrackRules(
             columns=self._columns,
@@ -338,16 +344,6 @@ class PostureSolver:
                 tracking.pause,
             ),
         )
-
-    @cached_property
-    def _tracking(self) -> tuple[np.ndarray, np.ndarray]:
-        """Joints that are held where they were, not at rest; how strongly all are."""
-        unseen = set(self.unobservable)
-        tracked = np.array([name not in unseen for name in self.model.joint_names])
-        # Noise would lead joints that are hardly seen away, a frame at a time.
-        rest = self.rest_pull
-        tracked &= rest <= self.settings.rest_weight
-        return tracked, np.where(tracked, self.settings.track_weight, 0.0).clip(rest)
 
     def _remember(self, posture: Posture, seen: int, step: float) -> None:
         if self._last is not None:

@@ -188,15 +188,12 @@ class WideSearch:
         prior = np.full(self.rest.size, self._settings.rest_weight)
         lower, upper = self.tree.lower, self.tree.upper
         chain = np.empty(len(self.tree.above), dtype=np.int64)
-        idle, throws = (
-            0,
-            self._start.throws // (3 if self._close(best[1], y, weight) else 1),
-        )
+        few = 3 if self._close(best[1], y, weight) else 1
+        idle, throws = 0, self._start.throws // few
         while idle < throws and best[2] > _PERFECT * weight.sum():
             distance = np.linalg.norm(best[1] - y, axis=1)
-            share = np.where(
-                weight > 0.0, np.minimum(distance, self._settings.outlier), 0
-            )
+            near = np.minimum(distance, self._settings.outlier)
+            share = np.where(weight > 0.0, near, 0)
             chance = share**2 / (share**2).sum()
             worst = rng.choice(len(chance), p=chance)
             size = chain_of(self.marked.body[worst], self.tree.parent, chain)
@@ -204,15 +201,8 @@ class WideSearch:
             q = best[0].copy()
             thrown = rng.uniform(lower[limb], upper[limb])
             q[7:][limb] += rng.uniform(0.3, 1.0) * (thrown - q[7:][limb])
-            other = self.search(
-                q,
-                y,
-                weight,
-                prior,
-                self.rest,
-                self._settings.outlier,
-                self._start.caution,
-            )
+            scale, caution = self._settings.outlier, self._start.caution
+            other = self.search(q, y, weight, prior, self.rest, scale, caution)
             idle += 1
             if other[2] < self._start.gain * best[2]:
                 best, idle = (*other[:3], best[3] + other[3], other[4]), 0
@@ -246,15 +236,8 @@ class WideSearch:
             steps += more
         prior = np.full(self.rest.size, self._settings.rest_weight)
         posture = self.search(q, y, weight, prior, self.rest, self._settings.outlier)
-        posture = self.beside(
-            posture,
-            y,
-            weight,
-            prior,
-            self.rest,
-            self._start.rounds,
-            self._settings.iterations,
-        )
+        rounds, most = self._start.rounds, self._settings.iterations
+        posture = self.beside(posture, y, weight, prior, self.rest, rounds, most)
         return (*posture[:3], steps + posture[3], posture[4])
 
     def beside(
@@ -295,9 +278,8 @@ class WideSearch:
         for direction in directions[:, : self._start.directions].T:
             for sign in (-1.0, 1.0):
                 aside = q.copy()
-                aside[7:] += (
-                    sign * self._start.aside / np.abs(direction).max() * direction
-                )
+                far = sign * self._start.aside / np.abs(direction).max()
+                aside[7:] += far * direction
                 aside[7:] = np.clip(aside[7:], self.tree.lower, self.tree.upper)
                 starts.append(aside)
         return starts

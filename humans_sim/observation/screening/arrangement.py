@@ -5,6 +5,10 @@ Distances between markers of a segment, and across a joint or two, hardly depend
 posture. Their ratio to those of the person is the scale of the recording; a distance
 that then does not fit is a label on the wrong marker.
 
+*Exchanged labels.* Two are exchanged where the recording is far more probable with the
+two exchanged: distances that then fit count by their logarithmic probabilities,
+tetrahedra that then lie the right way round one each.
+
 *Handedness* of four markers: a mirror changes it, no posture does. The triple product
 of three edges of a tetrahedron has a sign. For many tetrahedra of markers near each
 other the sign is the same in all postures of the joints' ranges; a recording that is
@@ -118,7 +122,15 @@ class Tetrahedra:
     @classmethod
     def of(cls, expected: ExpectedMarkers) -> Tetrahedra:
         """Those of a person's markers."""
-        corners = _near_ones(expected)
+        near: set[tuple[int, ...]] = set()
+        own = np.diag(np.full(len(expected.names), np.inf))
+        length = expected.distance + np.eye(len(own))
+        for spread in (expected.spread, expected.spread / length):
+            nearest = np.argsort(spread + own, axis=1, kind="stable")
+            for marker, row in enumerate(nearest[:, : min(_NEAREST, len(own) - 1)]):
+                for three in combinations(row.tolist(), 3):
+                    near.add(tuple(sorted((marker, *three))))
+        corners = np.array(sorted(near), dtype=np.int64).reshape(-1, 4)
         sign = np.sign(_volumes(expected.samples, corners)).mean(axis=0)
         sure = np.abs(sign) > _SURE
         return cls(corners[sure], np.sign(sign[sure]))
@@ -134,18 +146,6 @@ class Tetrahedra:
     def contradicted(self, positions: np.ndarray) -> np.ndarray:
         """Which of them have the other sign in most frames (k,)."""
         return np.asarray(self.agreement(positions) < _AGAINST)
-
-
-def _near_ones(expected: ExpectedMarkers) -> np.ndarray:
-    corners: set[tuple[int, ...]] = set()
-    own = np.diag(np.full(len(expected.names), np.inf))
-    length = expected.distance + np.eye(len(own))
-    for spread in (expected.spread, expected.spread / length):
-        nearest = np.argsort(spread + own, axis=1, kind="stable")
-        for marker, row in enumerate(nearest[:, : min(_NEAREST, len(own) - 1)]):
-            for three in combinations(row.tolist(), 3):
-                corners.add(tuple(sorted((marker, *three))))
-    return np.array(sorted(corners), dtype=np.int64).reshape(-1, 4)
 
 
 def _volumes(positions: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -261,3 +261,57 @@ def mean(values: np.ndarray, axis: int) -> np.ndarray:
     count = seen.sum(axis=axis)
     total = np.where(seen, values, 0.0).sum(axis=axis)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+_CERTAIN = 8.0
+"""Gain in logarithmic probability of an exchange that is sure."""
+_HOPEFUL = -2.0
+"""Gain in distances below which an exchange is not looked at further."""
+_MOST_EXCHANGES = 4
+"""Exchanges that are looked for; where there are more, all labels are in doubt."""
+_WORST = 25.0
+"""Largest squared error that counts, in variances."""
+
+
+def exchanged_labels(arrangement: Arrangement) -> tuple[tuple[str, str], ...]:
+    """Pairs of labels that are exchanged, the surest first; empty where none are."""
+    names = arrangement.expected.names
+    order = np.arange(len(names))
+    pairs: list[tuple[str, str]] = []
+    while len(pairs) < _MOST_EXCHANGES and arrangement.scale > 0:
+        gain, a, b = _best(arrangement, order)
+        if gain < _CERTAIN:
+            break
+        pairs.append((names[a], names[b]))
+        order[[a, b]] = order[[b, a]]
+    return tuple(pairs)
+
+
+def _best(arrangement: Arrangement, order: np.ndarray) -> tuple[float, int, int]:
+    """The gain of the best exchange, and which it is."""
+    expected, rows = arrangement.expected, np.arange(len(order))
+    measured = arrangement.distances[np.ix_(order, order)] / arrangement.scale
+    stiff = arrangement.stiff
+    spread = np.where(stiff, expected.spread, 1.0)
+    # cost[a, b, j]: of label a on the marker of b, by its distance to the marker of j
+    error = (measured[None] - expected.distance[:, None]) / spread[:, None]
+    cost = np.where(stiff[:, None], np.minimum(error**2, _WORST) / 2, 0.0)
+    own = np.nan_to_num(cost[rows, rows])
+    cost = np.where(np.isnan(cost), own[:, None], cost)  # no gain by what is not seen
+    between = cost[:, rows, rows] - own  # of the two, which an exchange does not change
+    gain = own.sum(axis=1)[:, None] - cost.sum(axis=2) + between
+    gains = gain + gain.T  # of each exchange by the stiff distances (m, m)
+    positions, tetrahedra = arrangement.positions[:, order], arrangement.tetrahedra
+    before = tetrahedra.contradicted(positions)
+    involved = np.zeros(len(gains), dtype=bool)
+    involved[tetrahedra.corners[before]] = True
+    # A tetrahedron can only change its sign by one of its corners.
+    candidates = np.triu(gains > _HOPEFUL, 1) & (involved[:, None] | involved)
+    for a, b in np.argwhere(candidates).tolist():
+        swapped = positions.copy()
+        swapped[:, [a, b]] = swapped[:, [b, a]]
+        after = tetrahedra.contradicted(swapped)
+        gains[a, b] += float(before.sum()) - float(after.sum())
+    gains = np.where(np.triu(np.ones_like(gains, dtype=bool), 1), gains, -np.inf)
+    first, second = divmod(int(np.argmax(gains)), len(gains))
+    return float(gains[first, second]), first, second

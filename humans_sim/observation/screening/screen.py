@@ -4,25 +4,33 @@
 Some frames are looked at; nothing is solved, so that it takes a fraction of a second
 however long the recording is.
 
-Looked at are its units, which way up the person is (heads are above feet, or people lie
-down), and how fast markers are.
-
-*Exchanged labels.* Two are exchanged where the recording is far more probable with the
-two exchanged: distances that then fit count by their logarithmic probabilities,
-tetrahedra that then lie the right way round one each.
+Looked at are its labels and which set fits them, its units, which way up the person is
+(heads are above feet, or people lie down), and how fast markers are.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 
 import numpy as np
 
+from humans_sim.core.errors import HumansError
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.axes import from_z_up, to_z_up
-from humans_sim.observation.markers.marker_set import MarkerSet
+from humans_sim.observation.markers.assemble import (
+    axis_vector,
+    from_z_up,
+    nearest_axis,
+    to_z_up,
+)
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    identify,
+    load_marker_set,
+    marker_set_names,
+)
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.tree_kernels import MarkedTree, Tree, marker_bodies
 from humans_sim.observation.posture.wide_search import FEWEST, unseen_joints
@@ -30,15 +38,142 @@ from humans_sim.observation.screening.arrangement import (
     Arrangement,
     ExpectedMarkers,
     Tetrahedra,
+    exchanged_labels,
     mean,
     median,
 )
-from humans_sim.observation.screening.findings import (
-    Finding,
-    ScreeningError,
-    Severity,
-    Topic,
-)
+
+
+class Topic(Enum):
+    """The topic of a finding."""
+
+    LABELS = "labels"
+    """Too few are of the set."""
+    EMPTY = "empty"
+    """No frame has enough markers."""
+    UNIT = "unit"
+    SIZE = "size"
+    """Somebody else than the model."""
+    UP = "up"
+    SIDES = "sides"
+    """Left and right."""
+    PLACES = "places"
+    """Labels stand on other markers."""
+    MOTION = "motion"
+    """Nobody moves so."""
+    SIGHT = "sight"
+    """Markers of some joints are missing."""
+
+
+class Severity(Enum):
+    """The severity of a finding."""
+
+    CORRECTED = "corrected"
+    """The recording is changed, and the result is doubtful until the user agrees."""
+    DOUBT = "doubt"
+    """The result is doubtful."""
+    REFUSAL = "refusal"
+    """No posture is sought, unless forced."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not as it should be.
+
+    Attributes:
+        text: what, and what to do about it; part of a sentence.
+        severity: what follows from it.
+    """
+
+    topic: Topic
+    text: str
+    severity: Severity
+
+
+class ScreeningError(HumansError, ValueError):
+    """A recording that cannot be a person with these markers.
+
+    Attributes:
+        findings: what shows it.
+    """
+
+    def __init__(self, recording: object, findings: tuple[Finding, ...]) -> None:
+        """Compose the line of what is refused."""
+        self.findings = findings
+        reasons = "; ".join(f.text for f in findings if f.severity is Severity.REFUSAL)
+        super().__init__(
+            f"{recording}: {reasons} (--force, or force=True, uses it anyway)"
+        )
+
+
+_LEAST = 1 / 3
+"""Share of a set's markers below which a recording is not of that set."""
+_FEW = 2 / 3
+"""Share below which it is in doubt, and other sets are looked at."""
+_BETTER, _FAR_BETTER = 1.3, 2.0
+"""Times as many labels that another set has, to be named, and to be the right one."""
+
+
+@dataclass(frozen=True)
+class SetMatch:
+    """A marker set beside a recording's labels.
+
+    Attributes:
+        name: of the set.
+        matched: labels that are of its markers.
+        markers: it has, without those of static trials.
+    """
+
+    name: str
+    matched: int
+    markers: int
+
+
+def match_sets(trial: MarkerTrial, model: Model) -> list[SetMatch]:
+    """The package's sets for a model beside the labels of a trial, best first."""
+    matches = []
+    for name in marker_set_names():
+        try:
+            aliases = _labels(name, model)
+            known = identify(trial, None, tuple(aliases), aliases)
+        except HumansError:  # of another model, or no label is of the set
+            continue
+        matches.append(SetMatch(name, len(known.trial.names), len(aliases)))
+    return sorted(matches, key=lambda match: (-match.matched, match.markers))
+
+
+@lru_cache(maxsize=32)
+def _labels(name: str, model: Model) -> dict[str, tuple[str, ...]]:
+    """Markers of a set that are used on motions, and their other labels."""
+    return load_marker_set(name, model).moving.aliases
+
+
+def better_set(trial: MarkerTrial, model: Model, matched: int) -> SetMatch | None:
+    """The set that has far more of a trial's labels than were matched; None: none."""
+    best = next(iter(match_sets(trial, model)), None)
+    return None if best is None or best.matched < _BETTER * matched else best
+
+
+def screen_labels(
+    trial: MarkerTrial, matched: int, marker_set: MarkerSet, model: Model
+) -> list[Finding]:
+    """Findings on a recording's labels, ``matched`` of which are of the set.
+
+    The set has no markers of static trials.
+    """
+    markers = len(marker_set.names)
+    share = matched / markers
+    if share >= _FEW:
+        return []
+    text = f"only {matched} of {markers} markers of the set {marker_set.name} are there"
+    better = better_set(trial, model, matched)
+    if better is not None:
+        text += f"; the set {better.name} has {better.matched} of these labels"
+    wrong = better is not None and better.matched >= _FAR_BETTER * matched
+    refused = share < _LEAST or wrong
+    severity = Severity.REFUSAL if refused else Severity.DOUBT
+    return [Finding(Topic.LABELS, text, severity)]
+
 
 _SMALLEST, _LARGEST = 0.45, 1.9
 """Sizes of people over that of the model; others are units."""
@@ -73,8 +208,14 @@ def screen_scale(
     if math.isnan(scale):
         return 1.0, []
     size = f"the recording is {scale:.3g} times as large as the person"
+    if 1 / _OTHER < scale < _OTHER:
+        return 1.0, []
     if _SMALLEST < scale < _LARGEST:
-        return 1.0, _another_person(size, scale, height)
+        stature = "" if height is None else f" {scale * height:.2f}"
+        text = f"{size}: give --height{stature}, or calibrate"
+        near = 1 / _NOBODY < scale < _NOBODY
+        severity = Severity.DOUBT if near else Severity.REFUSAL
+        return 1.0, [Finding(Topic.SIZE, text, severity)]
     factor = min(FACTORS, key=lambda each: abs(math.log(each * scale)))
     others = sorted(abs(math.log(each * scale)) for each in FACTORS)
     clear = others[0] < math.log(_UNIT_FACTOR) and others[1] > 2 * others[0]
@@ -83,74 +224,6 @@ def screen_scale(
         return 1.0, [Finding(Topic.UNIT, size + hint, Severity.REFUSAL)]
     text = f"{size}: read as {FACTORS[factor]} (--units confirms it)"
     return factor, [Finding(Topic.UNIT, text, Severity.CORRECTED)]
-
-
-def _another_person(size: str, scale: float, height: float | None) -> list[Finding]:
-    if 1 / _OTHER < scale < _OTHER:
-        return []
-    stature = "" if height is None else f" {scale * height:.2f}"
-    text = f"{size}: give --height{stature}, or calibrate"
-    near = 1 / _NOBODY < scale < _NOBODY
-    return [Finding(Topic.SIZE, text, Severity.DOUBT if near else Severity.REFUSAL)]
-
-
-_CERTAIN = 8.0
-"""Gain in logarithmic probability of an exchange that is sure."""
-_HOPEFUL = -2.0
-"""Gain in distances below which an exchange is not looked at further."""
-_MOST_EXCHANGES = 4
-"""Exchanges that are looked for; where there are more, all labels are in doubt."""
-_WORST = 25.0
-"""Largest squared error that counts, in variances."""
-
-
-def exchanged_labels(arrangement: Arrangement) -> tuple[tuple[str, str], ...]:
-    """Pairs of labels that are exchanged, the surest first; empty where none are."""
-    names = arrangement.expected.names
-    order = np.arange(len(names))
-    pairs: list[tuple[str, str]] = []
-    while len(pairs) < _MOST_EXCHANGES and arrangement.scale > 0:
-        gain, a, b = _best(arrangement, order)
-        if gain < _CERTAIN:
-            break
-        pairs.append((names[a], names[b]))
-        order[[a, b]] = order[[b, a]]
-    return tuple(pairs)
-
-
-def _best(arrangement: Arrangement, order: np.ndarray) -> tuple[float, int, int]:
-    """The gain of the best exchange, and which it is."""
-    gains = _distance_gains(arrangement, order)
-    positions, tetrahedra = arrangement.positions[:, order], arrangement.tetrahedra
-    before = tetrahedra.contradicted(positions)
-    involved = np.zeros(len(gains), dtype=bool)
-    involved[tetrahedra.corners[before]] = True
-    # A tetrahedron can only change its sign by one of its corners.
-    candidates = np.triu(gains > _HOPEFUL, 1) & (involved[:, None] | involved)
-    for a, b in np.argwhere(candidates).tolist():
-        swapped = positions.copy()
-        swapped[:, [a, b]] = swapped[:, [b, a]]
-        after = tetrahedra.contradicted(swapped)
-        gains[a, b] += float(before.sum()) - float(after.sum())
-    gains = np.where(np.triu(np.ones_like(gains, dtype=bool), 1), gains, -np.inf)
-    first, second = divmod(int(np.argmax(gains)), len(gains))
-    return float(gains[first, second]), first, second
-
-
-def _distance_gains(arrangement: Arrangement, order: np.ndarray) -> np.ndarray:
-    """Gains of each exchange by the stiff distances (m, m)."""
-    expected, rows = arrangement.expected, np.arange(len(order))
-    measured = arrangement.distances[np.ix_(order, order)] / arrangement.scale
-    stiff = arrangement.stiff
-    spread = np.where(stiff, expected.spread, 1.0)
-    # cost[a, b, j]: of label a on the marker of b, by its distance to the marker of j
-    error = (measured[None] - expected.distance[:, None]) / spread[:, None]
-    cost = np.where(stiff[:, None], np.minimum(error**2, _WORST) / 2, 0.0)
-    own = np.nan_to_num(cost[rows, rows])
-    cost = np.where(np.isnan(cost), own[:, None], cost)  # no gain by what is not seen
-    between = cost[:, rows, rows] - own  # of the two, which an exchange does not change
-    gain = own.sum(axis=1)[:, None] - cost.sum(axis=2) + between
-    return np.asarray(gain + gain.T)
 
 
 _HIGH, _LOW = 0.75, 0.2
@@ -172,27 +245,16 @@ _STRAIGHT = 0.9
 """Cosine to an axis that is it."""
 
 
-@dataclass(frozen=True)
-class Upright:
-    """Which way up.
-
-    Attributes:
-        up: axis of the recording that points up; z where it is as it should be.
-        findings: why not.
-    """
-
-    up: str = "z"
-    findings: tuple[Finding, ...] = ()
-
-
 def screen_up(
     expected: ExpectedMarkers,
     positions: np.ndarray,
     speeds: np.ndarray,
     file_axis: str,
     given: bool,
-) -> Upright:
-    """Compare a recording with somebody who stands.
+) -> tuple[str, list[Finding]]:
+    """The axis of a recording that points up, z where it should, and why not.
+
+    It is compared with somebody who stands.
 
     Args:
         expected: markers of the person.
@@ -208,7 +270,7 @@ def screen_up(
     bodies = mean(positions[:, top], 1) - mean(positions[:, bottom], 1)
     bodies = bodies[~np.isnan(bodies).any(axis=1)] / max(length, 1e-9)
     if not len(bodies):
-        return Upright()
+        return "z", []
     down = float((bodies[:, 2] < _DOWN).mean())
     along = np.linalg.norm(bodies[:, :2], axis=1)
     level = float(((np.abs(bodies[:, 2]) < _LEVEL) & (along > _LONG)).mean())
@@ -221,32 +283,16 @@ def screen_up(
     elif level > _ALL and (travels or (busy and not given)):
         text = f"the person moves, lying, in {100 * level:.0f} % of the frames"
     else:
-        return Upright()
-    axis = _axis(bodies)
-    word = f"'{_in_file(axis, file_axis)}'" if axis and file_axis else "another axis"
+        return "z", []
+    axis, word = nearest_axis(np.median(bodies, axis=0), _STRAIGHT), "another axis"
+    if axis and file_axis:  # the axis in the words of the file
+        word = f"'{nearest_axis(from_z_up(axis_vector(axis), file_axis), _STRAIGHT)}'"
     if travels and axis and not given:
         text += f": {word} is taken for up (--up confirms it)"
-        return Upright(axis, (Finding(Topic.UP, text, Severity.CORRECTED),))
+        return axis, [Finding(Topic.UP, text, Severity.CORRECTED)]
     severity = Severity.REFUSAL if travels or down > _UPSIDE_DOWN else Severity.DOUBT
     text += f": is {word} up (--up)?"
-    return Upright(findings=(Finding(Topic.UP, text, severity),))
-
-
-def _axis(bodies: np.ndarray) -> str:
-    """The axis from bottom to top; empty where it is none of them."""
-    direction = np.median(bodies, axis=0)
-    direction = direction / max(float(np.linalg.norm(direction)), 1e-9)
-    k = int(np.argmax(np.abs(direction)))
-    if abs(direction[k]) < _STRAIGHT:
-        return ""
-    return ("-" if direction[k] < 0 else "") + "xyz"[k]
-
-
-def _in_file(axis: str, file_axis: str) -> str:
-    """An axis of the recording, z up, in the words of its file."""
-    vector = np.zeros(3)
-    vector["xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
-    return _axis(from_z_up(vector, file_axis)[None])
+    return "z", [Finding(Topic.UP, text, severity)]
 
 
 LAG = 0.1
@@ -424,13 +470,15 @@ def screen(
         )
         # whatever else there is follows from it
         return Screening((Finding(Topic.PLACES, text, Severity.REFUSAL),))
-    findings += _screen_labels(look)
+    findings += _screen_places(look)
     findings += _screen_motion(look, factor * speeds(trial), factor * disorder(trial))
     walking = median(factor * speeds(trial, LAG))
-    upright = screen_up(expected, look.positions, walking, known.file_axis, known.up)
-    findings += upright.findings
+    up, up_findings = screen_up(
+        expected, look.positions, walking, known.file_axis, known.up
+    )
+    findings += up_findings
     findings += _screen_sight(model, marker_set, trial.names, seen)
-    return Screening(tuple(findings), factor, upright.up, look.scale / factor)
+    return Screening(tuple(findings), factor, up, look.scale / factor)
 
 
 @lru_cache(maxsize=4)
@@ -441,7 +489,7 @@ def _expected(
     return expected, Tetrahedra.of(expected)
 
 
-def _screen_labels(look: Arrangement) -> list[Finding]:
+def _screen_places(look: Arrangement) -> list[Finding]:
     """Mirrored, or two labels exchanged."""
     if look.mirrored > _OTHER_WAY:
         text = "left and right labels are exchanged, or the recording is mirrored"
@@ -467,10 +515,8 @@ def _screen_motion(look: Arrangement, fast: np.ndarray, jump: float) -> list[Fin
     """Faster than anybody, or shaken apart."""
     findings = []
     if look.looseness > _SHAKY:
-        text = (
-            "markers of a segment move against each other by "
-            f"{100 * look.looseness:.0f} cm (standard deviation)"
-        )
+        spread = f"{100 * look.looseness:.0f} cm (standard deviation)"
+        text = f"markers of a segment move against each other by {spread}"
         shaken = look.looseness > _SHAKEN
         severity = Severity.REFUSAL if shaken else Severity.DOUBT
         findings.append(Finding(Topic.MOTION, text, severity))

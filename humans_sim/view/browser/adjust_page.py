@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,16 +84,17 @@ class AdjustPanel:
         self._lengths: dict[str, viser.GuiSliderHandle[float]] = {}
         for name, value in subject.lengths.items():
             slider = gui.add_slider(f"{name} [mm]", *_ends(value), _STEP, _mm(value))
-            slider.on_update(self._on_length(name))
+            take = partial(self._take_length, name)
+            slider.on_update(self._asking(f"length {name}", take))
             self._lengths[name] = slider
 
-        def take() -> None:
+        def take_stature() -> None:
             self._adjustment.set_stature(float(self._stature.value) / 1e3)
             self._show_lengths()
             self._show_place()
             self._changed()
 
-        self._stature.on_update(self._asking("stature", take))
+        self._stature.on_update(self._asking("stature", take_stature))
 
     def _asking(self, kind: str, take: Callable[[], None]) -> Callable[[Any], None]:
         """Has a call done where a browser moves a control, not the page itself."""
@@ -103,17 +105,14 @@ class AdjustPanel:
 
         return update
 
-    def _on_length(self, name: str) -> Callable[[Any], None]:
-        def take() -> None:
-            both, slider = bool(self._both_lengths.value), self._lengths[name]
-            self._adjustment.set_length(name, float(slider.value) / 1e3, both)
-            other = self._lengths.get(mirrored(name))
-            if both and other is not None and other is not slider:
-                _put(other, float(slider.value))
-            self._show_place()
-            self._changed()
-
-        return self._asking(f"length {name}", take)
+    def _take_length(self, name: str) -> None:
+        both, slider = bool(self._both_lengths.value), self._lengths[name]
+        self._adjustment.set_length(name, float(slider.value) / 1e3, both)
+        other = self._lengths.get(mirrored(name))
+        if both and other is not None and other is not slider:
+            _put(other, float(slider.value))
+        self._show_place()
+        self._changed()
 
     def _add_tags(self) -> None:
         gui, names = self._gui, self._adjustment.marker_set.names
@@ -325,7 +324,9 @@ class AdjustPage:
         self._message, self._wrong, self._chosen = "", False, ""
         gui = self.scene.server.gui
         self._status = gui.add_html("")
-        self._add_frame(gui)
+        last = len(adjustment.recording)
+        self._frame = gui.add_slider("Frame", 1, max(last, 2), 1, 1, disabled=last < 2)
+        self._frame.on_update(lambda _: self.calls.ask("frame", self._move))
         self._live = gui.add_checkbox(
             "Solve after each change", True, hint="Else the posture is held."
         )
@@ -343,15 +344,9 @@ class AdjustPage:
         """Address of the page, with its token."""
         return self.scene.url
 
-    def _add_frame(self, gui: viser.GuiApi) -> None:
-        last = len(self._adjustment.recording)
-        slider = gui.add_slider("Frame", 1, max(last, 2), 1, 1, disabled=last < 2)
-
-        def move() -> None:
-            self._adjustment.go_to(int(slider.value) - 1)
-            self._show()
-
-        slider.on_update(lambda _: self.calls.ask("frame", move))
+    def _move(self) -> None:
+        self._adjustment.go_to(int(self._frame.value) - 1)
+        self._show()
 
     def _add_actions(self, gui: viser.GuiApi) -> None:
         def button(label: str, icon: Any, call: Callable[[], None], hint: str) -> None:
@@ -391,9 +386,8 @@ class AdjustPage:
         self._panel.synchronise()
         if self._adjustment.enough:
             self._adjustment.solve_frame(anew=False)
-        self._report(
-            f"calibrated from {found.frames} frames: {1e3 * found.rms:.1f} mm rms"
-        )
+        rms = f"{1e3 * found.rms:.1f} mm rms"
+        self._report(f"calibrated from {found.frames} frames: {rms}")
 
     def _revert(self) -> None:
         self._adjustment.revert()
@@ -415,15 +409,14 @@ class AdjustPage:
         self._message, self._wrong = message, False
         self._show()
 
-    def _say(self, message: str) -> None:
-        self._message, self._wrong = message, False
+    def _say(self, message: str, wrong: bool = False) -> None:
+        self._message, self._wrong = message, wrong
         self._show_status(float("nan"))
 
     def _failed(self, error: Exception) -> None:
         known = isinstance(error, HumansError | OSError)
-        self._message = str(error) if known else f"{type(error).__name__}: {error}"
-        self._wrong = True
-        self._show_status(float("nan"))
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        self._say(text, wrong=True)
 
     def _show(self) -> None:
         """Show the frame: body, markers, distances."""
@@ -440,11 +433,10 @@ class AdjustPage:
         self._panel.show(residuals)
         self._show_status(adjustment.rms)
         self._show_tags()
-        if adjustment.model is not self._drawn:
+        if adjustment.model is not self._drawn:  # it takes longest, so it comes last
             self.calls.ask("body", self._draw_body)
 
     def _draw_body(self) -> None:
-        """Draw the body with its lengths of now: it takes longest, so it comes last."""
         model = self._drawn = self._adjustment.model
         q = self._adjustment.q if self._adjustment.enough else model.neutral()
         self.scene.change_model(model, q)
@@ -491,30 +483,19 @@ def seen_markers(
     adjustment: Adjustment, residuals: Sequence[MarkerResidual]
 ) -> SeenMarkers:
     """Markers of a frame as the scene draws them."""
-    seen = [row for row in residuals if np.isfinite(row.measured).all()]
-    held = [row for row in seen if row.tag and not row.rejected]
-    wrong = [row for row in seen if row.tag and row.rejected]
-    hidden = [
-        row.modelled
-        for row in residuals
-        if row.tag and np.isnan(row.measured).any() and np.isfinite(row.modelled).all()
-    ]
-    if not adjustment.enough:
-        held, wrong, hidden = [], [], []
-    unknown = [row.measured for row in seen if not row.tag or not adjustment.enough]
-    return SeenMarkers(
-        measured=_rows([row.measured for row in held]),
-        rejected=_rows([row.measured for row in wrong]),
-        unknown=_rows(unknown),
-        occluded=_rows(hidden),
-        residuals=_pairs(held),
-        mistakes=_pairs(wrong),
+    measured = np.array([row.measured for row in residuals]).reshape(-1, 3)
+    pairs = np.stack(
+        [measured, np.array([row.modelled for row in residuals]).reshape(-1, 3)], axis=1
     )
-
-
-def _rows(points: Sequence[np.ndarray]) -> np.ndarray:
-    return np.array(points).reshape(-1, 3)
-
-
-def _pairs(rows: Sequence[MarkerResidual]) -> np.ndarray:
-    return np.array([[row.measured, row.modelled] for row in rows]).reshape(-1, 2, 3)
+    seen, placed = np.isfinite(pairs).all(axis=2).T
+    assigned = np.array([bool(r.tag) and adjustment.enough for r in residuals], bool)
+    rejected = np.array([row.rejected for row in residuals], bool)
+    held, wrong = seen & assigned & ~rejected, seen & assigned & rejected
+    return SeenMarkers(
+        measured=measured[held],
+        rejected=measured[wrong],
+        unknown=measured[seen & ~assigned],
+        occluded=pairs[~seen & assigned & placed, 1],
+        residuals=pairs[held],
+        mistakes=pairs[wrong],
+    )

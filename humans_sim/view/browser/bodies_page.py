@@ -13,10 +13,16 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from humans_sim.contact import HalfSpace
-from humans_sim.core.errors import MALFORMED_CONTENT, ConfigurationError, RunFileError
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.results.record import recorded_ground, recorded_model, sound_record
 from humans_sim.results.run import Run, body_poses
-from humans_sim.view.browser.scene import FLOOR_COLOURS, STAGE, PageView, Scene
+from humans_sim.view.browser.scene import (
+    FLOOR_COLOURS,
+    STAGE,
+    PageView,
+    Scene,
+    set_camera,
+)
 from humans_sim.view.browser.scene_layers import lay_terrain
 
 
@@ -117,18 +123,21 @@ def body_meshes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
     Raises:
         RunFileError: what is recorded of them is damaged.
     """
-    try:
+    with sound_record("its bodies"):
         bodies = list(info["bodies"])
         links = [str(body.get("joint", k)) for k, body in enumerate(bodies)]
         order = {link: k for k, link in enumerate(dict.fromkeys(links))}
-        return [
-            _coloured(body, np.array(COLOURS[order[link] % len(COLOURS)], dtype=float))
-            for body, link in zip(bodies, links, strict=True)
-        ]
-    except MALFORMED_CONTENT as error:
-        raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
-            error
-        )
+        meshes = []
+        for body, link in zip(bodies, links, strict=True):
+            mesh, marked = _mesh(body)
+            mesh.apply_translation([float(x) for x in body.get("at", (0.0, 0.0, 0.0))])
+            colour = np.array(COLOURS[order[link] % len(COLOURS)], dtype=float)
+            pale = colour + _PALE * (255 - colour)
+            faces = np.where(marked[:, None], colour, pale)
+            colours = np.insert(faces, 3, 255.0, axis=1).astype(np.uint8)
+            mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
+            meshes.append(mesh)
+        return meshes
 
 
 def body_balls(
@@ -141,17 +150,6 @@ def body_balls(
         np.tile(middles, (len(poses), 1))
     )
     return poses[..., :3] + turned.reshape(poses.shape[:2] + (3,)), radii
-
-
-def _coloured(body: Mapping[str, Any], colour: np.ndarray) -> trimesh.Trimesh:
-    mesh, marked = _mesh(body)
-    mesh.apply_translation([float(x) for x in body.get("at", (0.0, 0.0, 0.0))])
-    pale = colour + _PALE * (255 - colour)
-    faces = np.where(marked[:, None], colour, pale)
-    opaque = np.full((len(faces), 1), 255.0)
-    colours = np.hstack([faces, opaque]).astype(np.uint8)
-    mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
-    return mesh
 
 
 def _mesh(body: Mapping[str, Any]) -> tuple[trimesh.Trimesh, np.ndarray]:
@@ -212,12 +210,15 @@ class BodiesView(PageView):
             for k, shape in enumerate(shapes)
         ]
         self._time = scene.add_label(f"{STAGE}/time", "")
-        centre, size = _extent(run, shapes, self._poses, robot is not None)
+        places, radii = body_balls(shapes, self._poses)
+        low, high = (places - radii).min(axis=(0, 1)), (places + radii).max(axis=(0, 1))
+        if robot is not None:
+            reach = float(radii.max())
+            low = np.minimum(low, run.q[:, :3].min(axis=0) - reach)
+            high = np.maximum(high, run.q[:, :3].max(axis=0) + reach)
+        centre, size = (low + high) / 2, float(np.linalg.norm(high - low)) / 1.5
         self._time.position = centre + np.array([0.0, 0.0, 0.45 * size])
-        camera = self.server.initial_camera
-        camera.up = (0.0, 0.0, 1.0)
-        camera.look_at = tuple(centre)
-        camera.position = tuple(centre + _FAR * size * _SIGHT)
+        set_camera(self.server, centre, centre + _FAR * size * _SIGHT)
         self.show(0)
 
     def show(self, k: int) -> None:
@@ -250,16 +251,3 @@ def _floor(
         section_size=5 * cell,
         **FLOOR_COLOURS,
     )
-
-
-def _extent(
-    run: Run, shapes: Sequence[trimesh.Trimesh], poses: np.ndarray, robot: bool
-) -> tuple[np.ndarray, float]:
-    """Middle and size of what is to be seen [m]."""
-    places, radii = body_balls(shapes, poses)
-    low, high = (places - radii).min(axis=(0, 1)), (places + radii).max(axis=(0, 1))
-    if robot:
-        reach = float(radii.max())
-        low = np.minimum(low, run.q[:, :3].min(axis=0) - reach)
-        high = np.maximum(high, run.q[:, :3].max(axis=0) + reach)
-    return (low + high) / 2, float(np.linalg.norm(high - low)) / 1.5

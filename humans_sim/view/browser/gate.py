@@ -39,7 +39,6 @@ import msgspec
 import viser
 from viser import _messages
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from humans_sim.core.errors import ConfigurationError
@@ -96,14 +95,10 @@ class Gate:
         def guarded(connection: ServerConnection, request: Request) -> Response | None:
             port = int(connection.local_address[1])
             refused = self.refusal(request, port)
-            watching = len(connection.server.connections)
-            if (
-                not refused
-                and "Upgrade" in request.headers
-                and watching >= self.clients
-            ):
-                full = HTTPStatus.SERVICE_UNAVAILABLE
-                refused = full, "Too many watch this page.\n"
+            full = len(connection.server.connections) >= self.clients
+            if not refused and "Upgrade" in request.headers and full:
+                text = "Too many watch this page.\n"
+                refused = HTTPStatus.SERVICE_UNAVAILABLE, text
             if refused is not None:
                 return with_headers(connection.respond(*refused))
             response = answer(connection, request)
@@ -126,13 +121,13 @@ class Gate:
             return HTTPStatus.FORBIDDEN, "This server has another name.\n"
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
             return HTTPStatus.FORBIDDEN, "A request of another page is refused.\n"
-        if not self._is_token(_asked_token(request)) and not any(
-            self._is_token(value) for value in _cookies(headers, cookie_name(port))
-        ):
-            return (
-                HTTPStatus.FORBIDDEN,
-                "Open the address that was printed, with its token.\n",
-            )
+        # All values of the cookie: others may have set one of the same name.
+        parts = ";".join(headers.get_all("Cookie")).split(";")
+        pairs = (part.partition("=") for part in parts)
+        tokens = [v.strip() for k, _, v in pairs if k.strip() == cookie_name(port)]
+        if not any(map(self._is_token, [_asked_token(request), *tokens])):
+            text = "Open the address that was printed, with its token.\n"
+            return HTTPStatus.FORBIDDEN, text
         if not self.open:
             return HTTPStatus.SERVICE_UNAVAILABLE, "Not ready yet: try again.\n"
         return None
@@ -187,16 +182,6 @@ def _is_address(name: str) -> bool:
 def _asked_token(request: Request) -> str:
     query = request.path.partition("?")[2]
     return parse_qs(query).get("token", [""])[0]
-
-
-def _cookies(headers: Headers, name: str) -> list[str]:
-    """All values of a cookie: others may have set one of the same name."""
-    pairs = [
-        part.partition("=")
-        for header in headers.get_all("Cookie")
-        for part in header.split(";")
-    ]
-    return [value.strip() for key, _, value in pairs if key.strip() == name]
 
 
 def with_headers(response: Response) -> Response:
@@ -272,28 +257,31 @@ class Incoming:
         """Whether viser hears of it; refuses what no page needs."""
         if len(raw) > LARGEST_MESSAGE and not self._pictures:
             raise ConfigurationError("it is too long")
-        message = _decoded(raw)
+        if not isinstance(raw, bytes):
+            raise ConfigurationError("it is a text")
+        try:
+            message = msgspec.msgpack.decode(raw)
+        except (ValueError, RecursionError):  # also texts that are no UTF-8
+            raise ConfigurationError("it is no MessagePack") from None
+        if not isinstance(message, dict):
+            raise ConfigurationError("it is no table")
         kind = message.get("type")
         if kind == "ViewerCameraMessage":
             _check_camera(message)
         elif kind == "GuiUpdateMessage":
             self._check_update(message)
         elif kind == "GetRenderResponseMessage":
-            self._check_picture(message)
+            if not self._pictures:
+                raise ConfigurationError("nobody asked for a picture")
+            payload, name = message.get("payload"), message.get("render_uuid")
+            sound = isinstance(payload, bytes) and isinstance(name, str)
+            if set(message) != _PICTURE or not sound:
+                raise ConfigurationError("a picture has other parts")
         else:
             if kind not in (_ACKNOWLEDGED, HEARTBEAT):
                 raise ConfigurationError("no page here sends such messages")
             return False
         return True
-
-    def _check_picture(self, message: dict[str, Any]) -> None:
-        if not self._pictures:
-            raise ConfigurationError("nobody asked for a picture")
-        payload, name = message.get("payload"), message.get("render_uuid")
-        if set(message) != _PICTURE or not (
-            isinstance(payload, bytes) and isinstance(name, str)
-        ):
-            raise ConfigurationError("a picture has other parts")
 
     def _check_update(self, message: dict[str, Any]) -> None:
         name, updates = message.get("uuid"), message.get("updates")
@@ -320,28 +308,16 @@ class Incoming:
         return True
 
 
-def _decoded(raw: str | bytes) -> dict[str, Any]:
-    if not isinstance(raw, bytes):
-        raise ConfigurationError("it is a text")
-    try:
-        message = msgspec.msgpack.decode(raw)
-    except (ValueError, RecursionError):  # also texts that are no UTF-8
-        raise ConfigurationError("it is no MessagePack") from None
-    if not isinstance(message, dict):
-        raise ConfigurationError("it is no table")
-    return message
-
-
 def _check_camera(message: dict[str, Any]) -> None:
     if set(message) != _CAMERA_KEYS:
         raise ConfigurationError("a camera has other numbers")
     for name in _CAMERA_KEYS - {"type"}:
         value, length = message[name], _CAMERA.get(name)
-        if length is not None and not (
-            isinstance(value, list) and len(value) == length
-        ):
+        if length is None:
+            value = [value]
+        elif not (isinstance(value, list) and len(value) == length):
             raise ConfigurationError(f"{name} of a camera has another length")
-        if not all(map(_is_number, [value] if length is None else value)):
+        if not all(map(_is_number, value)):
             raise ConfigurationError(f"{name} of a camera is no finite number")
 
 

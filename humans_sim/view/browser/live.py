@@ -91,7 +91,7 @@ class LiveWalk:
         self._paused, self._speed, self._due = False, 1.0, 0.0
         self._failure = ""
         message = "preparing the simulation (the first time takes a minute)"
-        self._seen = Seen(0.0, self.walker.start(), message=message)
+        self._seen = Seen(q=self.walker.start(), message=message)
 
     @property
     def can_get_up(self) -> bool:
@@ -251,17 +251,8 @@ class LiveWalk:
     def _look(self) -> None:
         """Note the newest state, for whoever shows it."""
         if self._failure:
-            last = self._seen
-            self._seen = Seen(
-                last.time,
-                last.q,
-                last.touches,
-                phase=last.phase,
-                steps=last.steps,
-                paused=self._paused,
-                message=self._failure,
-                failed=True,
-            )
+            now = replace(self._seen, planned=(), paused=self._paused)
+            self._seen = replace(now, message=self._failure, failed=True)
             return
         sample, command = self._run.sample(), self._walk.commands[-1]
         plan, q = command.plan, sample.q.copy()
@@ -273,15 +264,15 @@ class LiveWalk:
         elif failed:
             phase, message = FALLEN, "it has fallen (press Reset)"
         self._seen = Seen(
-            sample.t,
-            q,
-            Touches.of_points(self._soles, self._soles.points(sample)),
-            self._steps.steps(plan, q),
-            phase,
-            plan.steps,
-            self._paused,
-            message,
-            failed,
+            time=sample.t,
+            q=q,
+            touches=Touches.of_points(self._soles, self._soles.points(sample)),
+            planned=self._steps.steps(plan, q),
+            phase=phase,
+            steps=plan.steps,
+            paused=self._paused,
+            message=message,
+            failed=failed,
         )
 
 

@@ -99,21 +99,18 @@ class MarkerLayer:
 
     def _begin(self) -> None:
         api, size = self._scene.server.scene, self._scene.size
-        nothing = np.zeros((1, 3), np.float32)
         for name, (_, colour) in _NAMES.items():
             self._drawn[name] = api.add_point_cloud(
                 f"{STAGE}/markers/{name}",
-                nothing,
+                np.zeros((1, 3), np.float32),
                 colour,
                 point_size=self._ball * size,
                 point_shape="circle",
                 precision="float32",
                 visible=False,
             )
-        for name, colour in (
-            ("residuals", RESIDUAL_COLOUR),
-            ("mistakes", REJECTED_COLOUR),
-        ):
+        lines = {"residuals": RESIDUAL_COLOUR, "mistakes": REJECTED_COLOUR}
+        for name, colour in lines.items():
             self._drawn[name] = api.add_line_segments(
                 f"{STAGE}/markers/{name}",
                 np.zeros((1, 2, 3), np.float32),

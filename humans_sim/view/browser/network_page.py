@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError
+from humans_sim.results.record import sound_record
 from humans_sim.results.run import Run
 from humans_sim.soft.networks.puppet import drawn_curves
-from humans_sim.view.browser.scene import STAGE, PageView
+from humans_sim.view.browser.scene import STAGE, PageView, set_camera
 
 
 class NetworkMotion:
@@ -25,7 +25,7 @@ class NetworkMotion:
     """
 
     def __init__(self, run: Run) -> None:
-        try:
+        with sound_record("its network"):
             record = run.info["network"]
             self.places = run.q.reshape(len(run.t), -1, 3)
             self._links = np.array(record["links"], dtype=int).reshape(-1, 2)
@@ -33,15 +33,9 @@ class NetworkMotion:
                 ([int(k) for k in rows], bool(closed))
                 for rows, closed in record["curves"]
             ]
-            used = [*self._links.ravel().tolist()]
-            for rows, _ in self._curves:
-                used += rows
+            used = np.concatenate([self._links.ravel(), *(k for k, _ in self._curves)])
             if not all(0 <= k < self.places.shape[1] for k in used):
                 raise ValueError("a mass that is not there")
-        except MALFORMED_CONTENT as error:
-            raise RunFileError(
-                f"the run's record of its network is damaged: {error}"
-            ) from error
         flat = self.places[:, :, 1:].reshape(-1, 2)
         margin = 0.08 * float(np.ptp(flat, axis=0).max())
         self.low, self.high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
@@ -80,10 +74,8 @@ class NetworkView(PageView):
         )
         low, high = self._motion.low, self._motion.high
         middle = np.array([0.0, *(low + high) / 2])
-        camera = self.server.initial_camera
-        camera.up, camera.look_at = (0.0, 0.0, 1.0), tuple(middle)
         sight = float((high - low).max()) * np.array([1.6, 0.3, 0.2])
-        camera.position = tuple(middle + sight)
+        set_camera(self.server, middle, middle + sight)
 
     def show(self, k: int) -> None:
         """Show a sample."""

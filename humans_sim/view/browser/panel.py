@@ -119,10 +119,8 @@ class VelocitySliders:
 
     def _on_velocity(self, event: Any) -> None:
         if not self._setting:
-            self._walk(
-                Velocity(**{k: float(s.value) for k, s in self._sliders.items()}),
-                event.client_id,
-            )
+            values = {k: float(s.value) for k, s in self._sliders.items()}
+            self._walk(Velocity(**values), event.client_id)
 
     def set(self, velocity: Velocity) -> None:
         """Put the sliders where a velocity has them, as near as they go."""
@@ -193,6 +191,10 @@ class StatusText:
         self._text, self._shown = gui.add_html(""), ""
         self.show(Status())
 
+    def show_walk(self) -> None:
+        """Show a walk from now on."""
+        self.walking = True
+
     def show(self, status: Status) -> None:
         """Show how things are."""
         text = status_html(status, self.walking)
@@ -221,7 +223,7 @@ def show_playing(button: viser.GuiButtonHandle, playing: bool) -> None:
         button.label, button.icon = label, icons[label]
 
 
-class WatchPanel:
+class WatchPanel(StatusText):
     """A panel that shows how things are and has nothing to command with."""
 
     def __init__(
@@ -230,21 +232,8 @@ class WatchPanel:
         follow: Callable[[bool], None],
         see_through: Callable[[bool], None],
     ) -> None:
-        self._status = StatusText(gui, walking=False)
+        super().__init__(gui, walking=False)
         add_view(gui, follow, see_through)
-
-    @property
-    def walking(self) -> bool:
-        """Whether it shows a walk."""
-        return self._status.walking
-
-    def show_walk(self) -> None:
-        """Show a walk from now on."""
-        self._status.walking = True
-
-    def show(self, status: Status) -> None:
-        """Show how things are."""
-        self._status.show(status)
 
 
 def status_html(status: Status, walking: bool = True) -> str:
@@ -351,12 +340,9 @@ class Panel:
         gui = self._gui
         with gui.add_folder("Push"):
             self._direction = gui.add_dropdown("Towards", tuple(DIRECTIONS))
+            most, step = 4.0 * limits.push, limits.push / 6.0
             self._impulse = gui.add_slider(
-                "Impulse [N s]",
-                0.0,
-                4.0 * limits.push,
-                limits.push / 6.0,
-                limits.push,
+                "Impulse [N s]", 0.0, most, step, limits.push
             )
             push = gui.add_button("Push", icon=viser.Icon.WIND)
             over = gui.add_button("Push over", icon=viser.Icon.TORNADO)
@@ -395,7 +381,7 @@ class Panel:
 
     def show_walk(self) -> None:
         """Show the controls of a walk from now on."""
-        self._status.walking = True
+        self._status.show_walk()
         self._walk.show()
 
     def show(self, status: Status) -> None:

@@ -12,21 +12,22 @@ import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.constants import GRAVITY
-from humans_sim.core.errors import MALFORMED_CONTENT, ParameterError, RunFileError
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.models import Model
 from humans_sim.results.export import has_free_base
-from humans_sim.results.record import recorded_features, recorded_ground, recorded_model
+from humans_sim.results.record import (
+    recorded_features,
+    recorded_ground,
+    recorded_model,
+    sound_record,
+)
 from humans_sim.results.records import POINT, Sample
 from humans_sim.results.run import Run
-from humans_sim.soft.ground.footprints import (
-    Footprints,
-    GroundHistory,
-    ground_history,
-)
+from humans_sim.soft.ground.footprints import Footprints, GroundHistory, ground_history
 from humans_sim.soft.packed_numbers import CoatTracks
 from humans_sim.view.browser.scene_layers import RunCables, body_height
 from humans_sim.view.browser.touches import Touches
@@ -100,10 +101,8 @@ class RunContacts:
 
 def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem | None:
     """Model and scene again, as far as contacts go."""
-    table = run.table
-    names = [
-        n for n, kind in zip(table.names, table.kinds, strict=True) if kind == POINT
-    ]
+    rows = zip(run.table.names, run.table.kinds, strict=True)
+    names = [name for name, kind in rows if kind == POINT]
     if not names:
         return None
     radii, body = run.info.get("radii", {}), recorded_features(run.info)
@@ -135,7 +134,7 @@ def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem
 
 def _bodies(run: Run) -> list[SceneBody]:
     """Free bodies of the scene; their friction is in the run's table."""
-    try:
+    with sound_record("its bodies"):
         bodies = []
         for record in run.info.get("bodies", ()):
             name, mass = str(record["name"]), float(record["mass"])
@@ -146,10 +145,6 @@ def _bodies(run: Run) -> list[SceneBody]:
                 x, y, z = (float(length) for length in record["size"])
                 bodies.append(SceneBody.box(name, mass, (x, y, z)))
         return bodies
-    except MALFORMED_CONTENT as error:
-        raise RunFileError(
-            f"the run's record of its bodies is damaged: {error}"
-        ) from error
 
 
 WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
@@ -188,10 +183,8 @@ class Replay:
         self.contacts = RunContacts(run, self.model, self.ground)
         self._cables = RunCables(run, self.model)
         self._coat = CoatTracks(run.info)
-        soft = run.info.get("surface") or {}
-        self.history: GroundHistory | None = None
-        if soft.get("history"):
-            self.history = ground_history(run)
+        soft = (run.info.get("surface") or {}).get("history")
+        self.history: GroundHistory | None = ground_history(run) if soft else None
 
     def footprints(self, k: int) -> Footprints | None:
         """Heights of a ground that gives way at a sample."""

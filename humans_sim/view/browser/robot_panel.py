@@ -88,10 +88,7 @@ class Arming:
 
     def expired(self) -> bool:
         """Whether somebody was armed whose time has passed; nobody is then."""
-        passed = self._client is not None and not self.left
-        if passed:
-            self._client = None
-        return passed
+        return not self.left and self.disarm()
 
 
 ARM, DISARM = "Arm", "Disarm"

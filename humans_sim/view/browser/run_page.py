@@ -43,10 +43,6 @@ from humans_sim.view.looping_film import looping_film
 class TimeLine:
     """A time between a start and an end; any thread may ask or change it.
 
-    Args:
-        start: of the runs [s].
-        end: of the runs [s].
-
     Attributes:
         start: of the runs [s].
         end: of the runs [s].
@@ -126,7 +122,12 @@ class RunPanel:
         step = max(period, (line.end - line.start) / _TICKS, 1e-6)
         last = max(line.end, line.start + step)
         self._slider = gui.add_slider("Time [s]", line.start, last, step, line.start)
-        self._slider.on_update(self._scrub)
+
+        @self._slider.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:  # what the page itself moves has no browser
+                line.seek(float(self._slider.value))
+
         with gui.add_folder("Single samples", expand_by_default=False):
             for word, ahead in (("Back", -period), ("Forward", period)):
                 button = gui.add_button(word)
@@ -145,11 +146,6 @@ class RunPanel:
             button.on_click(
                 lambda event, do=action: event.client is None or do(event.client)
             )
-
-    def _scrub(self, event: Any) -> None:
-        """Somebody moves the time; what the page itself does has no browser."""
-        if event.client is not None:
-            self._line.seek(float(self._slider.value))
 
     def show(self, wall: float) -> None:
         """Show where the time is, and whether it runs."""
@@ -183,8 +179,7 @@ def picture_size(client: viser.ClientHandle, widest: int) -> tuple[int, int]:
     if not (width > 0 and height > 0):
         raise HumansError("the browser has not said yet how large its picture is")
     scale = min(1.0, widest / max(width, height))
-    sides = (max(_SMALLEST, round(scale * side)) for side in (width, height))
-    wide, high = sides
+    wide, high = (max(_SMALLEST, round(scale * side)) for side in (width, height))
     return wide, high
 
 
@@ -321,7 +316,14 @@ class RunPage:
         """Put the bodies beside each other, the first one on the left."""
         height = max(replay.height for replay in replays)
         middle, apart = (len(replays) - 1) / 2, _APART * height
-        alike = _one_floor(replays)
+        floors = [
+            [(s.normal, s.point) for s in r.ground.solids if isinstance(s, HalfSpace)]
+            for r in replays
+        ]
+        # Whether all stand on the same floor, and none on a ground that gives way.
+        hard = all(replay.history is None for replay in replays)
+        same = hard and all(own == floors[0] for own in floors)
+        alike = len(replays) == 1 or same
         tracks = []
         for k, replay in enumerate(replays):
             label = labels[k] if len(replays) > 1 and k < len(labels) else ""
@@ -433,20 +435,6 @@ def _view(run: Run | WristRun, page: PageServer) -> PageView:
     if isinstance(run, WristRun):
         return WristView(run, page=page)
     return (NetworkView if "network" in run.info else BodiesView)(run, page=page)
-
-
-def _one_floor(replays: Sequence[Replay]) -> bool:
-    """Whether all stand on the same floor, and none on a ground that gives way."""
-    floors = [
-        [
-            (solid.normal, solid.point)
-            for solid in replay.ground.solids
-            if isinstance(solid, HalfSpace)
-        ]  # fmt: skip
-        for replay in replays
-    ]
-    soft = any(replay.history is not None for replay in replays)
-    return len(replays) == 1 or (all(own == floors[0] for own in floors) and not soft)
 
 
 def _period(runs: Sequence[Run | WristRun]) -> float:

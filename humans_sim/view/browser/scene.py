@@ -127,9 +127,24 @@ class Scene:
     def _surround(self, ground: Ground) -> None:
         scene = self.server.scene
         scene.set_up_direction("+z")
-        for k, solid in enumerate(ground.solids):
-            if isinstance(solid, HalfSpace) and self._lays_floor:
-                self._lay_floor(f"{self._root}/scene/{k}_{solid.name}", solid)
+        extent, up = _CELLS * self._cell, np.array([0.0, 0.0, 1.0])
+        for k, solid in enumerate(ground.solids if self._lays_floor else ()):
+            if not isinstance(solid, HalfSpace):
+                continue
+            point, normal = np.array(solid.point, float), np.array(solid.normal, float)
+            if self._lane is not None and normal[2] > 0.0:  # a lane is below its body
+                point = np.array([0.0, 0.0, normal @ point / normal[2]])
+            grid = scene.add_grid(
+                f"{self._root}/scene/{k}_{solid.name}",
+                width=extent,
+                height=extent if self._lane is None else self._lane,
+                cell_size=self._cell,
+                section_size=_SECTION * self._cell,
+                **FLOOR_COLOURS,
+                wxyz=wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
+                position=point,
+            )
+            self._floors.append((grid, point))
         for k, box in enumerate(drawn_boxes(ground)):
             turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
             scene.add_box(
@@ -141,25 +156,6 @@ class Scene:
             )
         lay_terrain(scene, ground, f"{self._root}/scene")
 
-    def _lay_floor(self, name: str, floor: HalfSpace) -> None:
-        cell = self._cell
-        extent = _CELLS * cell
-        up, normal = np.array([0.0, 0.0, 1.0]), np.array(floor.normal, float)
-        point = np.array(floor.point, float)
-        if self._lane is not None and normal[2] > 0.0:  # a lane is below its body
-            point = np.array([0.0, 0.0, normal @ point / normal[2]])
-        grid = self.server.scene.add_grid(
-            name,
-            width=extent,
-            height=extent if self._lane is None else self._lane,
-            cell_size=cell,
-            section_size=_SECTION * cell,
-            **FLOOR_COLOURS,
-            wxyz=wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
-            position=point,
-        )
-        self._floors.append((grid, point))
-
     @property
     def _cell(self) -> float:
         """Side of a cell of the floor [m]."""
@@ -167,33 +163,27 @@ class Scene:
 
     def _add_body(self, skin: Skin | None) -> dict[int, viser.FrameHandle]:
         """Add the model with its skin, or with the solids of its links."""
-        if skin is None:
-            return self._add_robot()
+        scene, robot = self.server.scene, f"{self._root}/robot"
         glass = _GLASS if self._transparent else None
-        path = f"{self._root}/robot"
-        self._skin = SkinLayer(self.server, path, self._model, skin, glass)
-        self._meshes += self._skin.meshes
-        return {}
-
-    def _add_robot(self) -> dict[int, viser.FrameHandle]:
-        scene = self.server.scene
         frames: dict[int, viser.FrameHandle] = {}
+        if skin is not None:
+            self._skin = SkinLayer(self.server, robot, self._model, skin, glass)
+            self._meshes += self._skin.meshes
+            return frames
         for solid in solids(self._model):
+            path = f"{robot}/{solid.joint:02d}"
             if solid.joint not in frames:
-                path = f"{self._root}/robot/{solid.joint:02d}"
                 frames[solid.joint] = scene.add_frame(path, show_axes=False)
-            mesh = (
-                solid.mesh.smooth_shaded if len(solid.mesh.faces) < 5000 else solid.mesh
-            )
-            quaternion = pin.Quaternion(solid.placement.rotation)
+            mesh = solid.mesh
+            mesh = mesh.smooth_shaded if len(mesh.faces) < 5000 else mesh
             handle = scene.add_mesh_simple(
-                f"{self._root}/robot/{solid.joint:02d}/{solid.name}",
+                f"{path}/{solid.name}",
                 np.asarray(mesh.vertices),
                 np.asarray(mesh.faces),
                 color=solid.colour,
-                wxyz=wxyz(quaternion),
+                wxyz=wxyz(pin.Quaternion(solid.placement.rotation)),
                 position=solid.placement.translation,
-                opacity=_GLASS if self._transparent else None,
+                opacity=glass,
             )
             self._meshes.append(handle)
         return frames
@@ -220,11 +210,8 @@ class Scene:
         sight: tuple[float, float, float] = _SIGHT,
     ) -> None:
         """Look at a place [m] of the page; distance in body heights or so."""
-        camera = self.server.initial_camera
-        far = distance * self.size
-        camera.up = (0.0, 0.0, 1.0)
-        camera.look_at = tuple(centre)
-        camera.position = tuple(centre + far * np.array(sight))
+        eye = centre + distance * self.size * np.array(sight)
+        set_camera(self.server, centre, eye)
 
     def show(self, q: np.ndarray) -> None:
         """Show a configuration."""
@@ -357,6 +344,17 @@ class Scene:
     def stop(self) -> None:
         """Close the page."""
         self._page.stop()
+
+
+def set_camera(
+    server: viser.ViserServer,
+    centre: np.ndarray,
+    eye: np.ndarray,
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0),
+) -> None:
+    """Have browsers that come look from a place to another one."""
+    camera = server.initial_camera
+    camera.up, camera.look_at, camera.position = up, tuple(centre), tuple(eye)
 
 
 def free_port(host: str, first: int) -> int:

@@ -16,7 +16,6 @@ from humans_sim.contact import Box, HalfSpace
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.core.bounded_text import parse_xml
-from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError
 from humans_sim.models import Model
 from humans_sim.models.collision_shapes import (
     VISUAL,
@@ -25,6 +24,7 @@ from humans_sim.models.collision_shapes import (
     shape_elements,
 )
 from humans_sim.models.files.urdf_elements import number, numbers
+from humans_sim.results.record import sound_record
 from humans_sim.results.run import Run
 from humans_sim.soft.ground.footprints import Footprints
 from humans_sim.soft.skin.skin import Skin, joint_poses
@@ -76,32 +76,21 @@ class GroundLayer:
                 return
             self._mesh.remove()
         self._known = heights
-        self._mesh = self._scene.add_mesh_simple(
-            f"{self._name}/pins",
-            vertices,
-            grid_cells(*heights.shape),
-            color=_LIT_COLOUR,
-            flat_shading=True,
-            side="double",
-        )
-        self._surround(field, (x[0], x[-1]), (y[0], y[-1]))
-
-    def _surround(
-        self, field: Footprints, x: tuple[float, float], y: tuple[float, float]
-    ) -> None:
-        """The flat piece around what is drawn pin by pin."""
+        self._mesh = self._add("pins", vertices, grid_cells(*heights.shape))
+        # The flat piece around what is drawn pin by pin.
         far = field.origin[:2] + field.spacing * (np.array(field.heights.shape) - 1)
-        xs = (field.origin[0], *x, far[0])
-        ys = (field.origin[1], *y, far[1])
+        xs = (field.origin[0], x[0], x[-1], far[0])
+        ys = (field.origin[1], y[0], y[-1], far[1])
         corners = [(a, b, field.origin[2]) for a in xs for b in ys]
         faces = [f for k, f in enumerate(grid_cells(4, 4)) if k // 2 != 4]  # a frame
-        self._scene.add_mesh_simple(
-            f"{self._name}/around",
-            np.array(corners, dtype=np.float32),
-            np.array(faces, dtype=np.uint32),
-            color=_LIT_COLOUR,
-            flat_shading=True,
-            side="double",
+        self._add("around", np.array(corners, np.float32), np.array(faces, np.uint32))
+
+    def _add(
+        self, name: str, vertices: np.ndarray, faces: np.ndarray
+    ) -> viser.MeshHandle:
+        path = f"{self._name}/{name}"
+        return self._scene.add_mesh_simple(
+            path, vertices, faces, color=_LIT_COLOUR, flat_shading=True, side="double"
         )
 
 
@@ -224,7 +213,7 @@ class RunCables:
     """
 
     def __init__(self, run: Run, model: Model) -> None:
-        try:
+        with sound_record("its cables"):
             anchors = dict(run.info.get(CABLES, {}))
             self._rows = [model.tag_names.index(name) for name in anchors]
             self._anchors = np.array(list(anchors.values()), float).reshape(-1, 3)
@@ -232,10 +221,6 @@ class RunCables:
                 raise ValueError("an anchor has three coordinates")
             if not np.isfinite(self._anchors).all():
                 raise ValueError("an anchor is not finite")
-        except MALFORMED_CONTENT as error:
-            raise RunFileError(
-                f"the run's record of its cables is damaged: {error}"
-            ) from error
         self._run, self._model = run, model
 
     def at(self, k: int) -> np.ndarray:
@@ -346,29 +331,11 @@ def _legs(seat: Box, ground: Ground) -> list[Box]:
 
 
 GREY = (140, 145, 153)
-"""Their colour."""
+"""Colour of bodies that no file draws."""
 _THICKNESS = 0.012
 """Of a body around its points, as a share of the model's size."""
-_CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-
-
-def plain_hulls(model: Model, size: float) -> dict[int, trimesh.Trimesh]:
-    """Convex bodies around joint centres and tags, by joint, of a model's size [m]."""
-    tree = model.pin
-    points = {j: [np.zeros(3)] for j in range(1, tree.njoints)}
-    for child in range(2, tree.njoints):
-        parent = int(tree.parents[child])
-        points[parent].append(np.array(tree.jointPlacements[child].translation))
-    for tag in model.parts.tags:
-        frame = tree.frames[tree.getFrameId(tag.link)]
-        points[int(frame.parentJoint)].append(frame.placement.act(tag.position))
-    thick = _THICKNESS * size * _CORNERS
-    return {
-        joint: trimesh.convex.convex_hull(
-            (np.array(own)[:, None] + thick[None]).reshape(-1, 3)
-        )
-        for joint, own in points.items()
-    }
+BOX_CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+"""Of a cube with edges of two."""
 
 
 _PLAIN = (230, 230, 230)
@@ -413,10 +380,21 @@ def solids(model: Model) -> list[Solid]:
     ]
     if meshes:
         return meshes
-    return [
-        Solid(f"{model.pin.names[joint]}_plain", joint, pin.SE3.Identity(), mesh, GREY)
-        for joint, mesh in plain_hulls(model, body_height(model)).items()
-    ]
+    # Convex bodies around joint centres and tags.
+    tree, thick = model.pin, _THICKNESS * body_height(model) * BOX_CORNERS
+    points = {j: [np.zeros(3)] for j in range(1, tree.njoints)}
+    for child in range(2, tree.njoints):
+        parent = int(tree.parents[child])
+        points[parent].append(np.array(tree.jointPlacements[child].translation))
+    for tag in model.parts.tags:
+        frame = tree.frames[tree.getFrameId(tag.link)]
+        points[int(frame.parentJoint)].append(frame.placement.act(tag.position))
+    for joint, own in points.items():
+        corners = (np.array(own)[:, None] + thick[None]).reshape(-1, 3)
+        hull = trimesh.convex.convex_hull(corners)
+        name = f"{tree.names[joint]}_plain"
+        meshes.append(Solid(name, joint, pin.SE3.Identity(), hull, GREY))
+    return meshes
 
 
 def link_names(model: Model) -> dict[int, str]:

@@ -125,9 +125,8 @@ class Trail:
     def _same(self, last: pin.SE3, now: pin.SE3) -> bool:
         change = last.actInv(now)
         far = float(np.linalg.norm(change.translation))
-        return far < self._far and float(np.linalg.norm(pin.log3(change.rotation))) < (
-            _TURNED
-        )
+        turned = float(np.linalg.norm(pin.log3(change.rotation)))
+        return far < self._far and turned < _TURNED
 
 
 def weight_of(model: Model) -> float:
@@ -228,9 +227,9 @@ class WalkLayer:
         }
         self._support = self._rim("support", SUPPORT_COLOUR)
         ball = self._size / 32
-        self._zmp = self._ball(f"{STAGE}/walk/zmp", ZMP_COLOUR, ball)
-        self._com = self._ball(f"{STAGE}/walk/com", COM_COLOUR, ball)
-        self._below = self._ball(f"{STAGE}/walk/com_on_ground", COM_COLOUR, 0.6 * ball)
+        self._zmp = self._ball("zmp", ZMP_COLOUR, ball)
+        self._com = self._ball("com", COM_COLOUR, ball)
+        self._below = self._ball("com_on_ground", COM_COLOUR, 0.6 * ball)
         self._plumb = self._api.add_cylinder(
             f"{STAGE}/walk/com_plumb",
             radius=self._size / 300,
@@ -294,8 +293,9 @@ class WalkLayer:
     def _ball(
         self, name: str, colour: tuple[int, int, int], radius: float
     ) -> viser.IcosphereHandle:
+        path = f"{STAGE}/walk/{name}"
         return self._api.add_icosphere(
-            name, radius=radius, color=colour, cast_shadow=False, visible=False
+            path, radius=radius, color=colour, cast_shadow=False, visible=False
         )
 
     def clear(self) -> None:
@@ -312,11 +312,21 @@ class WalkLayer:
         )
         if self.trail.update(q, touches):
             self._show_trail()
-        self._show_planned(planned)
+        # The next steps, each in the nearest of the colours of the soles.
+        colours = np.array(SOLE_COLOURS)
+        apart = (np.abs(colours - step.colour).sum(axis=1) for step in planned)
+        nearest = [SOLE_COLOURS[int(np.argmin(each))] for each in apart]
+        for colour, handles in self._planned.items():
+            mine = [s for s, n in zip(planned, nearest, strict=True) if n == colour]
+            for k, handle in enumerate(handles):
+                corners = mine[k].corners if k < len(mine) else np.zeros((0, 3))
+                self._draw_rim(handle, corners, 3.5)
         support = touches.support(self._weight, _NEAR * self._size)
         self._draw_rim(self._support, support, 4.5)
         centre = touches.centre(self._weight)
-        _place(self._zmp, centre)
+        self._zmp.visible = centre is not None
+        if centre is not None:
+            self._zmp.position = centre
         com = self._model.com(q)
         ground = 0.0 if centre is None else float(centre[2])
         self._com.position = com
@@ -344,20 +354,10 @@ class WalkLayer:
                 handle.visible = pose is not None
                 if pose is not None:
                     # Later prints over earlier ones, else they would flicker.
-                    self._lay(handle, pose, 1.0 + 2.0 * k / LENGTH)
-
-    def _show_planned(self, planned: Sequence[PlannedStep]) -> None:
-        """Draw the next steps, each in the nearest of the colours of the soles."""
-        colours = np.array(SOLE_COLOURS)
-        nearest = [
-            SOLE_COLOURS[int(np.argmin(np.abs(colours - step.colour).sum(axis=1)))]
-            for step in planned
-        ]
-        for colour, handles in self._planned.items():
-            mine = [s for s, n in zip(planned, nearest, strict=True) if n == colour]
-            for k, handle in enumerate(handles):
-                corners = mine[k].corners if k < len(mine) else np.zeros((0, 3))
-                self._draw_rim(handle, corners, 3.5)
+                    layer = 1.0 + 2.0 * k / LENGTH
+                    lift = layer * _STEP * self._size * pose.rotation[:, 2]
+                    handle.position = pose.translation + lift
+                    handle.wxyz = wxyz(pin.Quaternion(pose.rotation))
 
     def _draw_rim(
         self, handle: viser.MeshHandle, corners: np.ndarray, layer: float
@@ -371,18 +371,6 @@ class WalkLayer:
             # The mesh keeps its triangles: those that are too many have no area.
             rows = np.minimum(np.arange(_CORNERS), len(corners) - 1)
             handle.vertices = loops[:, rows].reshape(-1, 3).astype(np.float32)
-
-    def _lay(self, handle: viser.MeshHandle, pose: pin.SE3, layer: float) -> None:
-        """Put something flat on the ground, some layers above it."""
-        lift = layer * _STEP * self._size * pose.rotation[:, 2]
-        handle.position = pose.translation + lift
-        handle.wxyz = wxyz(pin.Quaternion(pose.rotation))
-
-
-def _place(handle: viser.IcosphereHandle, place: np.ndarray | None) -> None:
-    handle.visible = place is not None
-    if place is not None:
-        handle.position = place
 
 
 def _ring(corners: np.ndarray, width: float) -> np.ndarray:

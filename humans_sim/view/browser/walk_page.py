@@ -87,30 +87,20 @@ _CALM = 0.1
 """Least time between two statuses: faster numbers cannot be read [s]."""
 
 
-@dataclass(frozen=True)
-class Seen:
+@dataclass(frozen=True, kw_only=True)
+class Seen(Status):
     """A simulated biped at one time; places are in the world.
 
+    Its speeds and its distance are worked out by the page.
+
     Attributes:
-        time: simulated [s].
         touches: contacts; None where they are not known.
         planned: steps to come.
-        phase: what the walk is doing, one word; empty without a walk.
-        steps: made so far.
-        paused: whether time stands still.
-        message: what went wrong, or what just happened.
-        failed: whether the message is of something that went wrong.
     """
 
-    time: float
     q: np.ndarray
     touches: Touches | None = None
     planned: tuple[PlannedStep, ...] = ()
-    phase: str = ""
-    steps: int = 0
-    paused: bool = False
-    message: str = ""
-    failed: bool = False
 
 
 class WalkPage:
@@ -167,8 +157,7 @@ class WalkPage:
         mine = replace(
             actions, push=push, follow=self._follow, see_through=self.scene.see_through
         )
-        panel = Panel(self.scene.server, mine, limits, walking)
-        self.panel = panel
+        self.panel = panel = Panel(self.scene.server, mine, limits, walking)
         return panel
 
     def add_robot_panel(
@@ -177,8 +166,7 @@ class WalkPage:
         """Add the controls of a real robot; those of a walk must be armed."""
         limits = Limits.of_model(self._model, self.scene.size, settings)
         mine = replace(actions, follow=self._follow, see_through=self.scene.see_through)
-        panel = RobotPanel(self.scene.server, mine, limits)
-        self.panel = panel
+        self.panel = panel = RobotPanel(self.scene.server, mine, limits)
         return panel
 
     def add_watch_panel(self) -> None:
@@ -205,35 +193,21 @@ class WalkPage:
                 if seen.touches is not None:
                     self._layer.show(q, seen.touches, seen.planned)
             self.scene.centre(self._follower.update(q, wall))
-            self._show_push(q, wall)
+            if self._push is not None:
+                impulse, since = self._push
+                strength, direction = float(np.linalg.norm(impulse)), None
+                if strength > 0.0 and wall - since <= _PUSH_SHOWN:
+                    base = pin.Quaternion(q[3:7]).matrix()
+                    direction = base @ np.append(impulse / strength, 0.0)
+                else:
+                    self._push = None
+                self._layer.show_push(q[:3], direction)
         if self.panel is not None and wall - self._status_time >= _CALM:
             self._status_time = wall
-            progress = self._progress
-            self.panel.show(
-                Status(
-                    seen.time,
-                    progress.real_time_factor,
-                    seen.paused,
-                    seen.phase,
-                    seen.steps,
-                    progress.speed,
-                    progress.distance,
-                    seen.message,
-                    seen.failed,
-                )
-            )
-
-    def _show_push(self, q: np.ndarray, wall: float) -> None:
-        if self._push is None:
-            return
-        impulse, since = self._push
-        strength = float(np.linalg.norm(impulse))
-        if strength == 0.0 or wall - since > _PUSH_SHOWN:
-            self._push = None
-            self._layer.show_push(q[:3], None)
-            return
-        base = pin.Quaternion(q[3:7]).matrix()
-        self._layer.show_push(q[:3], base @ np.append(impulse / strength, 0.0))
+            speed, distance = self._progress.speed, self._progress.distance
+            pace = self._progress.real_time_factor
+            status = replace(seen, speed=speed, distance=distance)
+            self.panel.show(replace(status, real_time_factor=pace))
 
     def stop(self) -> None:
         """Close the page."""

@@ -11,7 +11,7 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
-from humans_sim.view.browser.scene import STAGE, PageView
+from humans_sim.view.browser.scene import STAGE, PageView, set_camera
 from humans_sim.view.html_templates import render
 from humans_sim.view.wrist_colours import (
     CONTACT,
@@ -49,7 +49,17 @@ class WristView(PageView):
         self._meshes: list[viser.MeshHandle] = []
         self._names: list[viser.LabelHandle] = []
         self._balls: list[Any] = []
-        self._add_bones()
+        for n, bone in enumerate(run.wrist.bones):
+            path, colour = f"{STAGE}/bones/{n}", whole_colour(self._colours[n])
+            corners = _LARGER * (np.asarray(bone.mesh.vertices) - bone.mass.center)
+            faces = np.asarray(bone.mesh.faces)
+            self._meshes.append(
+                scene.add_mesh_simple(f"{path}/mesh", corners, faces, color=colour)
+            )
+            label = scene.add_label(
+                f"{path}/name", bone.name, font_screen_scale=0.7, anchor="center-center"
+            )
+            self._names.append(label)
         self._ties = scene.add_line_segments(
             f"{STAGE}/ligaments",
             self._ends(0),
@@ -99,27 +109,6 @@ class WristView(PageView):
             ramp=[whole_colour(colour) for colour in ramp],
             scale=f"{self._scale:g}",
         )
-
-    def _add_bones(self) -> None:
-        scene = self.server.scene
-        for n, bone in enumerate(self._run.wrist.bones):
-            corners = np.asarray(bone.mesh.vertices) - bone.mass.center
-            self._meshes.append(
-                scene.add_mesh_simple(
-                    f"{STAGE}/bones/{n}/mesh",
-                    _LARGER * corners,
-                    np.asarray(bone.mesh.faces),
-                    color=whole_colour(self._colours[n]),
-                )
-            )
-            self._names.append(
-                scene.add_label(
-                    f"{STAGE}/bones/{n}/name",
-                    bone.name,
-                    font_screen_scale=0.7,
-                    anchor="center-center",
-                )
-            )
 
     def _add_balls(self) -> None:
         """Of the free bones; they are heavy, and so added when they are asked for."""
@@ -184,9 +173,7 @@ class WristView(PageView):
         size = float(np.linalg.norm(np.ptp(places, axis=0))) + _LARGER * widest
         eye = centre + _FAR * size * axes[2]
         if side is None:
-            camera = self.server.initial_camera
-            camera.up, camera.look_at = (0.0, 1.0, 0.0), tuple(centre)
-            camera.position = tuple(eye)
+            set_camera(self.server, centre, eye, (0.0, 1.0, 0.0))
             self._time.position = centre + size * (0.5 * axes[1] - 0.85 * axes[0])
             return
         for client in self.server.get_clients().values():

@@ -22,15 +22,6 @@ ANIMATION_SUFFIXES = (".html", ".gif", ".png", *SCENE_FORMATS)
 """Endings of all files that show how something moved."""
 
 
-def check_animation_path(path: Path) -> None:
-    """Refuse a file whose ending is not one of :data:`ANIMATION_SUFFIXES`."""
-    if path.suffix.lower() not in ANIMATION_SUFFIXES:
-        endings = ", ".join(ANIMATION_SUFFIXES)
-        raise ParameterError(
-            f"an animation is written to {endings}, not to '{path.name}'"
-        )
-
-
 def animate(
     run: Run | WristRun | Reconstruction,
     path: Path | str,
@@ -53,8 +44,12 @@ def animate(
         ParameterError: another ending, or a run that cannot be shown.
     """
     path = Path(path)
-    check_animation_path(path)
     suffix = path.suffix.lower()
+    if suffix not in ANIMATION_SUFFIXES:
+        endings = ", ".join(ANIMATION_SUFFIXES)
+        raise ParameterError(
+            f"an animation is written to {endings}, not to '{path.name}'"
+        )
     if suffix in SCENE_FORMATS:
         if isinstance(run, Reconstruction):
             scene = reconstruction_scene(run)

@@ -206,7 +206,6 @@ def draw_curves(
     named = shown.named
     if not named:
         say_nothing(panel, shown.nothing)
-        panel.set_yticks([])
         return
     t, values = shown.curves(impacts)
     marker = "o" if len(t) == 1 else ""
@@ -290,6 +289,18 @@ def legend_beside(panel: Any, handles: Sequence[Any] | None = None) -> None:
     )
 
 
+def legend_above(
+    figure: Figure,
+    handles: Sequence[Any],
+    names: Sequence[str],
+    fontsize: int = 8,
+    ncols: int = 4,
+) -> None:
+    """One legend above all panels of a figure."""
+    look = {"ncols": ncols, "fontsize": fontsize, "frameon": False}
+    figure.legend(handles, names, loc="outside upper center", **look)
+
+
 def plain_label(text: str, longest: int) -> str:
     """A label in which nothing is a formula, cut to so many characters."""
     short = text if len(text) <= longest else text[: longest - 1] + "…"
@@ -298,13 +309,7 @@ def plain_label(text: str, longest: int) -> str:
 
 def say_nothing(panel: Any, text: str) -> None:
     """Say in the middle of a panel that there is nothing to draw."""
-    panel.text(
-        0.5,
-        0.5,
-        text,
-        transform=panel.transAxes,
-        ha="center",
-        va="center",
-        color="0.4",
-        backgroundcolor="white",
-    )
+    look = {"ha": "center", "va": "center", "color": "0.4"}
+    look["backgroundcolor"] = "white"
+    panel.text(0.5, 0.5, text, transform=panel.transAxes, **look)
+    panel.set_yticks([])

@@ -7,9 +7,9 @@ together.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from humans_sim.view.plots.figure_panels import (
     RIGHT,
     WIDTH,
     dress,
+    legend_above,
     plain_label,
     stacked,
 )
@@ -43,9 +44,10 @@ def force_figures(
     dynamics: InverseDynamics, comparison: ForceComparison | None = None
 ) -> dict[str, Figure]:
     """The pictures, by their titles."""
-    figures = {"Vertical force of each foot": vertical_forces(dynamics, comparison)}
-    figures["Residual at the base"] = residual(dynamics)
-    return figures
+    return {
+        "Vertical force of each foot": vertical_forces(dynamics, comparison),
+        "Residual at the base": residual(dynamics),
+    }
 
 
 def vertical_forces(
@@ -53,32 +55,25 @@ def vertical_forces(
 ) -> Figure:
     """Vertical force of each foot; with plates, theirs and that of markers alone."""
 
-    def draw(sole: str) -> Callable[[Any], None]:
-        def panel_of(panel: Any) -> None:
-            panel.set_title(sole)
-            panel.set_ylabel("force [body weights]")
-            colour = LEFT if sole.startswith("l") else RIGHT
-            force = dynamics.feet[sole][:, 2] / dynamics.weight
-            if comparison is None:
-                panel.plot(dynamics.t, force, color=colour, lw=1.4, label="estimated")
-                return
-            alone = comparison.alone.feet[sole][:, 2] / dynamics.weight
-            known = compared_rows(dynamics, sole)
-            plate = np.where(known, force, np.nan)
-            panel.plot(dynamics.t, plate, color=MIDDLE, lw=2.2, label="plates")
-            panel.plot(
-                dynamics.t, alone, color=colour, lw=1.2, label="from markers alone"
+    def draw(sole: str, panel: Any) -> None:
+        panel.set(title=sole, ylabel="force [body weights]")
+        colour = LEFT if sole.startswith("l") else RIGHT
+        force = dynamics.feet[sole][:, 2] / dynamics.weight
+        if comparison is None:
+            panel.plot(dynamics.t, force, color=colour, lw=1.4, label="estimated")
+            return
+        alone = comparison.alone.feet[sole][:, 2] / dynamics.weight
+        plate = np.where(compared_rows(dynamics, sole), force, np.nan)
+        panel.plot(dynamics.t, plate, color=MIDDLE, lw=2.2, label="plates")
+        panel.plot(dynamics.t, alone, color=colour, lw=1.2, label="from markers alone")
+        agreement = comparison.feet.get(sole)
+        if agreement is not None:
+            panel.set_title(
+                f"{sole}: r {agreement.correlation:.3f}, "
+                f"{100 * agreement.rms:.1f} % of body weight rms"
             )
-            agreement = comparison.feet.get(sole)
-            if agreement is not None:
-                panel.set_title(
-                    f"{sole}: r {agreement.correlation:.3f}, "
-                    f"{100 * agreement.rms:.1f} % of body weight rms"
-                )
 
-        return panel_of
-
-    return stacked([draw(sole) for sole in dynamics.feet], "time [s]")
+    return stacked([partial(draw, sole) for sole in dynamics.feet], "time [s]")
 
 
 def residual(dynamics: InverseDynamics) -> Figure:
@@ -108,8 +103,7 @@ def _parts(
     """Draws the three parts of a vector over time (n, 3), and what is added to it."""
 
     def draw(panel: Any) -> None:
-        panel.set_title(title)
-        panel.set_ylabel(label)
+        panel.set(title=title, ylabel=label)
         for k, axis in enumerate("xyz"):
             panel.plot(t, values[:, k], lw=1.2, label=axis)
         add(panel)
@@ -120,6 +114,7 @@ def _parts(
 _SIDES = {"l": ("left", LEFT), "r": ("right", RIGHT), "": ("", MIDDLE)}
 INTERVAL = 1.96
 """Standard deviations on each side that hold 95 % of a normal distribution."""
+_BAND = "95 % interval"
 MOST_ROWS = 4000
 """Samples of a curve at most; of a longer trial every second, third, ... is drawn."""
 _COLUMNS = 3
@@ -165,16 +160,26 @@ def joint_angles(result: Reconstruction, convention: str | Path = HUMANS) -> Fig
         chosen = list(group.joints.values())
         curves = angles[:, chosen]
         if std is not None:
-            seen = {
-                side: place
-                for side, place in group.joints.items()
-                if not _unseen(result, shown.joints[place])
-            }
-            _bands(panel, JointGroup(group.title, seen), t, angles, std)
+            halves = INTERVAL * std
+            for side, place in group.joints.items():
+                if not _unseen(result, shown.joints[place]):
+                    middle, half = angles[:, place], halves[:, place]
+                    look = {"color": _SIDES[side][1], "alpha": 0.2, "zorder": 0}
+                    panel.fill_between(t, middle - half, middle + half, lw=0, **look)
+            panel.fill_between([], [], color="0.5", alpha=0.3, lw=0, label=_BAND)
             # Where a joint is hidden its band is seen, but does not flatten the rest.
-            half = np.minimum(INTERVAL * std[:, chosen], np.ptp(curves) / 2)
+            half = np.minimum(halves[:, chosen], np.ptp(curves) / 2)
             curves = np.vstack([curves - half, curves + half])
-        _show_limits(panel, curves, low[chosen].max(), high[chosen].min())
+        finite = curves[np.isfinite(curves)]
+        least, most = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+        margin = max(0.1 * (most - least), (_LEAST - (most - least)) / 2)
+        bottom, top = least - margin, most + margin
+        # Shade what lies beyond the limits, where the curves come near.
+        for edge, end in ((low[chosen].max(), bottom), (high[chosen].min(), top)):
+            if bottom < edge < top:
+                panel.axhspan(edge, end, color="tab:red", alpha=0.10, lw=0)
+                panel.axhline(edge, color="tab:red", alpha=0.5, lw=0.7)
+        panel.set_ylim(bottom, top)
 
     return _grid(seen_groups(result, shown.joints), draw, "angle [°]", "time [s]")
 
@@ -282,41 +287,9 @@ def _column_stds(
     return std
 
 
-def _bands(
-    panel: Any, group: JointGroup, t: np.ndarray, angles: np.ndarray, std: np.ndarray
-) -> None:
-    """95 % intervals of the joints of a group."""
-    for side, place in group.joints.items():
-        middle, half = angles[:, place], INTERVAL * std[:, place]
-        panel.fill_between(
-            t,
-            middle - half,
-            middle + half,
-            color=_SIDES[side][1],
-            alpha=0.2,
-            lw=0,
-            zorder=0,
-        )
-    panel.fill_between([], [], color="0.5", alpha=0.3, lw=0, label="95 % interval")
-
-
 def shown_rows(count: int) -> slice:
     """Rows of a long trial that are drawn: no picture shows more."""
     return slice(None, None, max(1, -(-count // MOST_ROWS)))
-
-
-def _show_limits(panel: Any, angles: np.ndarray, low: float, high: float) -> None:
-    """Shade what lies beyond the limits, where the curves come near."""
-    finite = angles[np.isfinite(angles)]
-    least, most = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
-    margin = max(0.1 * (most - least), (_LEAST - (most - least)) / 2)
-    bottom, top = least - margin, most + margin
-    for edge, beyond in ((low, -math.inf), (high, math.inf)):
-        if bottom < edge < top:
-            end = bottom if beyond < 0 else top
-            panel.axhspan(edge, end, color="tab:red", alpha=0.10, lw=0)
-            panel.axhline(edge, color="tab:red", alpha=0.5, lw=0.7)
-    panel.set_ylim(bottom, top)
 
 
 def _grid(
@@ -348,14 +321,7 @@ def _grid(
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if handles:
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside upper center",
-            ncols=4,
-            fontsize=9,
-            frameon=False,
-        )
+        legend_above(figure, list(handles.values()), list(handles), 9)
     return figure
 
 
@@ -422,25 +388,17 @@ def distances(result: Reconstruction) -> Figure:
     frame_rms = result.frame_rms
 
     def rms(panel: Any) -> None:
-        panel.set_title("over the markers used in each frame")
-        panel.set_ylabel("distance [mm]")
+        panel.set(title="over the markers used in each frame", ylabel="distance [mm]")
         panel.plot(t[part], 1e3 * largest[part], color=GREY, lw=1.0, label="largest")
         panel.plot(t[part], 1e3 * frame_rms[part], color=LEFT, lw=1.4, label="rms")
         panel.axhline(1e3 * result.rms, color=LEFT, lw=0.9, ls="--", label="rms of all")
         worst = worst_moments(result, 5)
-        panel.plot(
-            t[worst],
-            1e3 * frame_rms[worst],
-            "v",
-            color="tab:red",
-            ms=5,
-            label="worst frames",
-        )
+        look = {"color": "tab:red", "ms": 5, "label": "worst frames"}
+        panel.plot(t[worst], 1e3 * frame_rms[worst], "v", **look)
         panel.set_ylim(bottom=0)
 
     def count(panel: Any) -> None:
-        panel.set_title(f"markers used, of {len(result.names)}")
-        panel.set_ylabel("number [1]")
+        panel.set(title=f"markers used, of {len(result.names)}", ylabel="number [1]")
         count = result.used.sum(axis=1)[part]
         panel.plot(t[part], count, color=MIDDLE, lw=1.2, label="used")
         rejected = (result.status == MarkerStatus.REJECTED).sum(axis=1)[part]
@@ -534,8 +492,8 @@ def marker_map(result: Reconstruction) -> Figure | None:
         for kind, colour in STATUS_COLOURS.items()
         if (status == kind).any()
     ]
-    figure.legend(
-        handles=handles, loc="outside upper center", ncols=5, fontsize=8, frameon=False
+    legend_above(
+        figure, handles, [str(handle.get_label()) for handle in handles], ncols=5
     )
     return figure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def _footprints(panel: Any, model: Model, settings: WalkSettings) -> None:
     panel.margins(0.25, 0.1)
     panel.legend(loc="lower center", fontsize=8)
     panel.annotate(
-        "+ below the ankle, x wanted centre of pressure",
+        "+ below the ankle, x desired centre of pressure",
         (0.02, 0.98),
         xycoords="axes fraction",
         va="top",
@@ -189,19 +190,15 @@ def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
     legs = sorted({joint for leg in sides for joint in leg.joints})
     others = [j for j in range(len(model.joint_names)) if j not in legs]
 
-    def joints(title: str, places: list[int]) -> Any:
-        return lambda panel: _joints(panel, motion, run, title, places)
-
-    figure = stacked(
-        [
-            lambda panel: _feet(panel, motion),
-            lambda panel: _balance(panel, motion),
-            joints("legs [deg]", legs),
-            joints("arms and trunk [deg]", others),
-            lambda panel: _limbs(panel, motion),
-        ],
-        "time of the robot [s]",
-    )
+    joints = partial(_joints, motion=motion, run=run)
+    panels = [
+        partial(_feet, motion=motion),
+        partial(_balance, motion=motion),
+        partial(joints, title="legs [deg]", places=legs),
+        partial(joints, title="arms and trunk [deg]", places=others),
+        partial(_limbs, motion=motion),
+    ]
+    figure = stacked(panels, "time of the robot [s]")
     figure.suptitle(f"{model.name}: a person's motion in {motion.duration:.1f} s")
     return figure
 
@@ -237,20 +234,12 @@ def _joints(
     chosen = [places[k] for k in np.argsort(-spans)[:_SHOWN]]
     for number, place in enumerate(sorted(chosen)):
         colour = f"C{number}"
-        panel.plot(
-            motion.t,
-            np.degrees(motion.joints[:, place]),
-            color=colour,
-            label=motion.model.joint_names[place],
-        )
+        name, angles = motion.model.joint_names[place], motion.joints[:, place]
+        panel.plot(motion.t, np.degrees(angles), color=colour, label=name)
         if run is not None:
             inside = (run.t >= _REST_TIME) & (run.t <= _REST_TIME + motion.duration)
-            panel.plot(
-                run.t[inside] - _REST_TIME,
-                np.degrees(run.q[inside, 7 + place]),
-                color=colour,
-                linestyle=":",
-            )
+            angles = np.degrees(run.q[inside, 7 + place])
+            panel.plot(run.t[inside] - _REST_TIME, angles, ":", color=colour)
     if run is not None:
         panel.plot([], [], color="black", linestyle=":", label="simulated")
     panel.set_ylabel(title)

@@ -57,20 +57,15 @@ if TYPE_CHECKING:
 
 
 _QUANTITIES = {
-    ("motors", "voltage"): ("voltages of the motors", "voltage"),
-    ("motors", "current"): ("currents of the motors", "current"),
-    ("servos", "set_point"): ("set points of the servos", "angle"),
-    ("muscles", "u"): ("command signals u", "u"),
-    ("muscles", "alpha"): ("recruitment alpha", "alpha"),
-    ("hoist", "tension"): ("tensions of the cables", "force"),
+    ("motors", "voltage"): ("voltages of the motors", "voltage", HELD),
+    ("motors", "current"): ("currents of the motors", "current", JUMPS),
+    ("servos", "set_point"): ("set points of the servos", "angle", HELD),
+    ("muscles", "u"): ("command signals u", "u", STEPS),
+    ("muscles", "alpha"): ("recruitment alpha", "alpha", STEPS),
+    ("hoist", "tension"): ("tensions of the cables", "force", HELD),
 }
-"""Title of the panel and word of its axis, by kind and quantity of signals."""
-_SHAPES = {
-    ("motors", "current"): JUMPS,
-    ("muscles", "u"): STEPS,
-    ("muscles", "alpha"): STEPS,
-}
-"""What follows the speed of a joint jumps with it; what is commanded makes steps."""
+"""Title of the panel, word of its axis and what its curves do, by kind and quantity of
+signals: what follows the speed of a joint jumps with it, commands make steps."""
 
 
 def actuation_panels(run: Run) -> list[CurvePanel]:
@@ -86,7 +81,7 @@ def actuation_panels(run: Run) -> list[CurvePanel]:
     panels = []
     for key, driven_columns in columns.items():
         if driven_columns:
-            title, word = _QUANTITIES[key]
+            title, word, at_impact = _QUANTITIES[key]
             places = list(driven_columns.values())
             unit, values = units[places[0]], run.signals[:, places]
             if unit == "rad":
@@ -99,7 +94,7 @@ def actuation_panels(run: Run) -> list[CurvePanel]:
                     values,
                     1.0 + np.ptp(np.nan_to_num(values), axis=0),
                     JOINTS,
-                    _SHAPES.get(key, HELD),
+                    at_impact,
                 )
             )
     return panels
@@ -118,7 +113,17 @@ def coordinate_panels(run: Run) -> list[CurvePanel]:
     if not has_free_base(run):
         return _by_unit(shown_coordinates(run), "")
     joints = [k for k, n in enumerate(run.position_names) if n in run.velocity_names]
-    panels = [_joint_angles(run, joints)]
+    span = np.ptp(run.q[:, joints], axis=0)
+    title, label = "joint angles that change", "angle [°]"
+    names = [run.position_names[k] for k in joints]
+    values = np.rad2deg(run.q[:, joints])
+    weights, family = np.where(span > _MOVES, span, 0.0), JOINTS
+    if not (span > _MOVES).any():
+        title = "base, from its place at the start (no joint moves)"
+        label, names = "displacement [m]", ["x", "y", "z"]
+        values = run.q[:, :3] - run.q[0, :3]
+        weights, family = np.ones(3), BASE
+    panels = [CurvePanel(title, label, names, values, weights, family, BENDS)]
     beside = 7 + len(joints)
     if beside < run.q.shape[1]:
         panels += _by_unit(shown_coordinates(run, beside), " of the bodies")
@@ -149,29 +154,6 @@ def _by_unit(shown: Coordinates, of_what: str) -> list[CurvePanel]:
             CurvePanel(title + of_what, label, names, values, weights, family, BENDS)
         )
     return panels
-
-
-def _joint_angles(run: Run, joints: list[int]) -> CurvePanel:
-    span = np.ptp(run.q[:, joints], axis=0)
-    if (span > _MOVES).any():
-        return CurvePanel(
-            "joint angles that change",
-            "angle [°]",
-            [run.position_names[k] for k in joints],
-            np.rad2deg(run.q[:, joints]),
-            np.where(span > _MOVES, span, 0.0),
-            JOINTS,
-            BENDS,
-        )
-    return CurvePanel(
-        "base, from its place at the start (no joint moves)",
-        "displacement [m]",
-        ("x", "y", "z"),
-        run.q[:, :3] - run.q[0, :3],
-        np.ones(3),
-        BASE,
-        BENDS,
-    )
 
 
 IMPACT_COLOUR = "tab:red"
@@ -206,11 +188,6 @@ class ContactRow:
     place: float = 0.0
 
 
-def impacts_of(run: Run) -> list[Event]:
-    """The impacts of a run."""
-    return [event for event in run.events if event.kind == IMPACT]
-
-
 def contact_rows(run: Run, impacts: Sequence[Event]) -> list[ContactRow]:
     """A row for each contact that is closed at a sample or hit, group after group.
 
@@ -221,9 +198,17 @@ def contact_rows(run: Run, impacts: Sequence[Event]) -> list[ContactRow]:
     closed = (run.contacts != OPEN).any(axis=0)
     rows: dict[str, dict[str, list[int]]] = {}
     for k, name in enumerate(run.table.names):
-        if closed[k] or name in hit:
-            group, row = _group_and_row(name, run.table.kinds[k])
-            rows.setdefault(group, {}).setdefault(row, []).append(k)
+        if not closed[k] and name not in hit:
+            continue
+        row, kind = name, run.table.kinds[k]
+        if kind in (LIMIT, LINK):
+            group = kind
+        elif point := _POINT_OF_BODY.fullmatch(name):
+            group = row = point["body"] + (point["solid"] or "")
+        else:
+            tag, _, solid = name.partition("/")
+            group = f"{part_and_side(tag)[1]}/{solid}"
+        rows.setdefault(group, {}).setdefault(row, []).append(k)
     placed, place = [], 0.0
     for group, own in rows.items():
         for name, contacts in own.items():
@@ -234,23 +219,6 @@ def contact_rows(run: Run, impacts: Sequence[Event]) -> list[ContactRow]:
     return placed
 
 
-def _group_and_row(name: str, kind: str) -> tuple[str, str]:
-    if kind in (LIMIT, LINK):
-        return kind, name
-    point = _POINT_OF_BODY.fullmatch(name)
-    if point:
-        body = point["body"] + (point["solid"] or "")
-        return body, body
-    tag, _, solid = name.partition("/")
-    side = part_and_side(tag)[1]
-    return f"{side}/{solid}", name
-
-
-def rows_height(rows: Sequence[ContactRow]) -> float:
-    """Height that a panel of rows needs, in rows."""
-    return rows[-1].place + 1.0 if rows else 0.0
-
-
 def draw_contacts(
     panel: Any, run: Run, rows: Sequence[ContactRow], impacts: Sequence[Event]
 ) -> None:
@@ -258,11 +226,18 @@ def draw_contacts(
     panel.set_title("contacts", fontsize=10)
     if not rows:
         say_nothing(panel, "no contact closes")
-        panel.set_yticks([])
         return
     legend: dict[str, Any] = {}
     for row in rows:
-        for label, (on, colour) in _shown_modes(run, row).items():
+        modes = run.contacts[:, row.contacts]
+        has_tangents = bool(run.table.tangents[list(row.contacts)].any())
+        slides = (modes == SLIDE).any(axis=1)
+        for label, (mode, needs_tangents, colour) in _MODES.items():
+            on = (modes == mode).any(axis=1)
+            if mode == STICK:
+                on &= ~slides
+            if not on.any() or has_tangents != needs_tangents:
+                continue
             legend[label] = Patch(color=colour, label=label)
             # an edge, so that a single sample is seen, too
             panel.broken_barh(
@@ -273,14 +248,9 @@ def draw_contacts(
             )
         names = {run.table.names[k] for k in row.contacts}
         times = [e.time for e in impacts if names & set(e.subject.split(","))]
-        panel.vlines(
-            thinned(times, run.t),
-            row.place - 0.42,
-            row.place + 0.42,
-            color=IMPACT_COLOUR,
-            linewidth=1.2,
-            zorder=3,
-        )
+        low, high = row.place - 0.42, row.place + 0.42
+        look = {"color": IMPACT_COLOUR, "linewidth": 1.2, "zorder": 3}
+        panel.vlines(thinned(times, run.t), low, high, **look)
     for above, below in zip(rows, rows[1:], strict=False):
         if above.group != below.group:
             panel.axhline(
@@ -295,21 +265,6 @@ def draw_contacts(
     )
 
 
-def _shown_modes(run: Run, row: ContactRow) -> dict[str, tuple[np.ndarray, str]]:
-    """Samples in which a row is in each mode, and the mode's colour."""
-    modes, tangents = run.contacts[:, row.contacts], run.table.tangents
-    has_tangents = bool(tangents[list(row.contacts)].any())
-    slides = (modes == SLIDE).any(axis=1)
-    shown = {}
-    for label, (mode, needs_tangents, colour) in _MODES.items():
-        on = (modes == mode).any(axis=1)
-        if mode == STICK:
-            on &= ~slides
-        if on.any() and has_tangents == needs_tangents:
-            shown[label] = (on, colour)
-    return shown
-
-
 def thinned(times: Sequence[float], t: np.ndarray) -> list[float]:
     """Times, without those that would fall onto a line already drawn."""
     span = float(t[-1] - t[0]) or 1.0
@@ -322,11 +277,8 @@ def thinned(times: Sequence[float], t: np.ndarray) -> list[float]:
 def _stretches(t: np.ndarray, on: np.ndarray) -> list[tuple[float, float]]:
     """Start and length of each stretch of samples; it lasts until the next sample."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
-    ends = np.minimum(edges[1::2], len(t) - 1)
-    return [
-        (float(t[start]), float(t[end] - t[start]))
-        for start, end in zip(edges[::2], ends, strict=True)
-    ]
+    start, end = t[edges[::2]], t[np.minimum(edges[1::2], len(t) - 1)]
+    return list(zip(start.tolist(), (end - start).tolist(), strict=True))
 
 
 FORMATS = ("png", "pdf", "svg")
@@ -360,33 +312,12 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
         ParameterError: the path ends in something else.
     """
     path = check_picture_path(path)
-    figure = _draw(run)
-    if path is not None:
-        save_figure(figure, path)
-    return figure
-
-
-def check_picture_path(path: Path | str | None) -> Path | None:
-    """The path of a picture, or None.
-
-    Raises:
-        ParameterError: it does not end in one of :data:`FORMATS`.
-    """
-    path = None if path is None else Path(path)
-    if path is not None and path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise ParameterError(
-            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
-            f"not to '{path.name}'"
-        )
-    return path
-
-
-def _draw(run: Run) -> Figure:
     run = with_event_samples(run)
-    impacts = impacts_of(run)
+    impacts = [event for event in run.events if event.kind == IMPACT]
     rows, pulsed = contact_rows(run, impacts), _pulses(run)
     shown = run_panels(run)
-    heights = [0.5 + 0.2 * max(rows_height(rows), 2), *[_PANEL] * len(shown)]
+    tall = rows[-1].place + 1.0 if rows else 0.0
+    heights = [0.5 + 0.2 * max(tall, 2), *[_PANEL] * len(shown)]
     if pulsed:
         heights.append(0.5 + 0.2 * max(len(pulsed), 2))
     figure = Figure(figsize=(11.0, sum(heights) + 1.8), layout="constrained")
@@ -410,14 +341,29 @@ def _draw(run: Run) -> Figure:
     for panel in others:
         panel.grid(axis="y", alpha=0.3)
     axes[-1].set_xlabel("time [s]")
-    if len(run.t) > 1:
-        contacts.set_xlim(run.t[0], run.t[-1])
-    else:
-        contacts.set_xlim(run.t[0] - 0.5, run.t[0] + 0.5)
+    room = 0.5 if len(run.t) == 1 else 0.0
+    contacts.set_xlim(run.t[0] - room, run.t[-1] + room)
     method = str(run.info.get("method", "")).replace("_", "-")
     figure.suptitle(f"{run.info.get('system', 'run')}" + f" ({method})" * bool(method))
     figure.align_ylabels(others)
+    if path is not None:
+        save_figure(figure, path)
     return figure
+
+
+def check_picture_path(path: Path | str | None) -> Path | None:
+    """The path of a picture, or None.
+
+    Raises:
+        ParameterError: it does not end in one of :data:`FORMATS`.
+    """
+    path = None if path is None else Path(path)
+    if path is not None and path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise ParameterError(
+            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
+            f"not to '{path.name}'"
+        )
+    return path
 
 
 def run_panels(run: Run) -> list[CurvePanel]:
@@ -425,8 +371,7 @@ def run_panels(run: Run) -> list[CurvePanel]:
     panels = [_energy(run), *coordinate_panels(run)]
     if POINT in run.table.kinds or not run.table.kinds:
         panels.insert(0, _forces(run))
-    panels += actuation_panels(run)
-    panels += _torques(run)
+    panels += [*actuation_panels(run), *_torques(run)]
     if muscles := _muscles(run):
         forces = run.z[:, list(muscles.values())]
         title = "forces of the contractile parts of the muscles"

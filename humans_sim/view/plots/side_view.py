@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from matplotlib.collections import PolyCollection
 from scipy.spatial import ConvexHull
 
-from humans_sim.contact import Box, HalfSpace
+from humans_sim.contact import HalfSpace
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.models import Model
 from humans_sim.soft.ground.footprints import Footprints
@@ -19,9 +19,9 @@ from humans_sim.soft.skin.making import has_skin, skin_of
 from humans_sim.soft.skin.skin import Skin
 from humans_sim.view.browser.scene_layers import (
     BOX_COLOUR,
+    BOX_CORNERS,
     SAND_COLOUR,
     TERRAIN_COLOUR,
-    Solid,
     body_height,
     drawn_boxes,
     side_profile,
@@ -36,52 +36,29 @@ _HAZE = 0.22
 """How far the colour of the farthest part fades to white."""
 
 
-class View(NamedTuple):
-    """From where a picture is taken.
-
-    Attributes:
-        right: direction to the right of the picture, a unit vector.
-        up: direction up, a unit vector.
-    """
-
-    right: tuple[float, float, float]
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-
-    @property
-    def towards(self) -> np.ndarray:
-        """Direction to who looks."""
-        return np.cross(self.right, self.up)
-
-
-RIGHT_SIDE = View((1.0, 0.0, 0.0))
-"""Seen from the right, x to the right."""
-
-
 def skin_picture(
     skin: Skin,
     vertices: np.ndarray,
     window: tuple[float, float, float, float],
     scale: float,
-    view: View = RIGHT_SIDE,
 ) -> np.ndarray:
     """Red, green, blue and opacity of a picture, its top row first (rows, columns, 4).
+
+    It is seen from the right, x to the right.
 
     Args:
         skin: what to draw.
         vertices: where it is (n, 3) [m].
         window: left, right, bottom and top of the picture [m].
         scale: pixels for each metre.
-        view: from where it is seen.
     """
     left, right, bottom, top = window
     columns = max(2, round((right - left) * scale))
     rows = max(2, round((top - bottom) * scale))
     normals = _normals(vertices, skin.faces)
-    towards = view.towards
-    points = np.column_stack(
-        [vertices @ view.right, vertices @ view.up, vertices @ towards]
-    )
-    light = towards + 0.5 * np.asarray(view.up) + 0.35 * np.asarray(view.right)
+    x, y, z = vertices.T
+    points = np.column_stack([x, z, -y])
+    light = np.array([0.35, -1.0, 0.5])
     shade = _AMBIENT + _LIT * np.clip(normals @ light / np.linalg.norm(light), 0, 1)
     far = points[:, 2].max() - points[:, 2]
     haze = _HAZE * far / max(float(far.max()), 1e-9)
@@ -112,7 +89,12 @@ def _normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 _FADE = 0.45
 """How far the colour of the farthest solid fades to white."""
-_GROUND, _LINE, _FORCE = "#e9ebee", "#555b66", "tab:red"
+_GROUND, _LINE = "#e9ebee", "#555b66"
+_ARROW = {
+    **{"arrowstyle": "-|>", "color": "tab:red", "linewidth": 1.2},
+    **{"shrinkA": 0.0, "shrinkB": 0.0, "mutation_scale": 8.0},
+}
+"""How forces are drawn."""
 _CABLE = "#45484e"
 _FINENESS = 2.0
 """Pixels of a skin for each of the picture, along one side."""
@@ -163,16 +145,24 @@ class SideView:
         self._model, self._ground = model, ground
         self._data = model.data()
         self._size = body_height(model)
-        self._solids = [
-            (solid.joint, _hull_points(solid), np.array(solid.colour) / 255)
-            for solid in solids(model)
-        ]
+        self._solids = []
+        for solid in solids(model):
+            points = np.asarray(solid.mesh.vertices, float)
+            points = points[ConvexHull(points).vertices]
+            placed = points @ solid.placement.rotation.T + solid.placement.translation
+            self._solids.append((solid.joint, placed, np.array(solid.colour) / 255))
         self._skin = skin_of(model) if has_skin(model) else None
-        self._boxes = [_box_outline(box) for box in drawn_boxes(ground)]
-        self._terrain = [
-            _shallow(side_profile(mesh), 0.1 * self._size)
-            for mesh in terrain_of(ground)
-        ]
+        self._boxes = []
+        for box in drawn_boxes(ground):
+            turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
+            corners = BOX_CORNERS * np.array(box.size) / 2 @ turn.T + np.array(
+                box.centre
+            )
+            self._boxes.append(outline(corners[:, _PLANE]))
+        self._terrain = [side_profile(mesh) for mesh in terrain_of(ground)]
+        for profile in self._terrain:  # without what lies deep under all of its surface
+            least = profile[: len(profile) // 2, 1].min() - 0.1 * self._size
+            np.maximum(profile[:, 1], least, out=profile[:, 1])
 
     def outlines(self, q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
         """Depth [m], outline (n, 2) [m] and colour of each solid, the farthest first.
@@ -242,7 +232,7 @@ class SideView:
         panel.set_axis_off()
         self._draw_scene(panel, window)
         if field is not None:
-            _draw_ground(panel, window, field)
+            self._draw_ground(panel, window, field)
         for ends in cables[:, :, _PLANE]:
             panel.plot(*ends.T, color=_CABLE, linewidth=1.0, zorder=2.5)
         if self._skin is not None:
@@ -250,20 +240,7 @@ class SideView:
         else:
             self._draw_outlines(panel, q)
         for place, tip in arrows[:, :, _PLANE]:
-            panel.annotate(
-                "",
-                xy=tip,
-                xytext=place,
-                arrowprops={
-                    "arrowstyle": "-|>",
-                    "color": _FORCE,
-                    "linewidth": 1.2,
-                    "shrinkA": 0.0,
-                    "shrinkB": 0.0,
-                    "mutation_scale": 8.0,
-                },
-                zorder=4,
-            )
+            panel.annotate("", xy=tip, xytext=place, arrowprops=_ARROW, zorder=4)
 
     def _draw_skin(self, panel: Any, window: Window, q: np.ndarray) -> None:
         assert self._skin is not None
@@ -288,20 +265,11 @@ class SideView:
         items = self.outlines(q)
         depths = [depth for depth, _, _ in items]
         span = max(max(depths) - min(depths), 1e-9)
-        fades = [_FADE * (depth - min(depths)) / span for depth in depths]
         faces = [
-            colour + fade * (1.0 - colour)
-            for (_, _, colour), fade in zip(items, fades, strict=True)
+            colour + _FADE * (depth - min(depths)) / span * (1.0 - colour)
+            for depth, _, colour in items
         ]
-        panel.add_collection(
-            PolyCollection(
-                [shape for _, shape, _ in items],
-                facecolors=faces,
-                edgecolors=[0.55 * face for face in faces],
-                linewidths=0.5,
-                zorder=3,
-            )
-        )
+        _fill(panel, [shape for _, shape, _ in items], faces, 0.55, 3)
 
     def _draw_scene(self, panel: Any, window: Window) -> None:
         for solid in self._ground.solids:
@@ -312,16 +280,16 @@ class SideView:
             (self._boxes, BOX_COLOUR, 2),
             (self._terrain, TERRAIN_COLOUR, -1),
         ):
-            colour = np.array(kind) / 255
-            panel.add_collection(
-                PolyCollection(
-                    shapes,
-                    facecolors=[colour] * len(shapes),
-                    edgecolors=[0.7 * colour] * len(shapes),
-                    linewidths=0.5,
-                    zorder=order,
-                )
-            )
+            _fill(panel, shapes, [np.array(kind) / 255] * len(shapes), 0.7, order)
+
+    def _draw_ground(self, panel: Any, window: Window, field: Footprints) -> None:
+        """Fill a ground that gives way, with the deepest and highest pins across it."""
+        x = field.origin[0] + field.spacing * np.arange(field.heights.shape[0])
+        rest, colour = float(field.origin[2]), np.array(SAND_COLOUR) / 255
+        low, high = rest + field.heights.min(axis=1), rest + field.heights.max(axis=1)
+        panel.fill_between(x, window.bottom, high, color=colour, lw=0.0, zorder=0.5)
+        panel.fill_between(x, low, rest, color=0.72 * colour, lw=0.0, zorder=0.6)
+        panel.plot(x, high, color=0.6 * colour, linewidth=0.8, zorder=1)
 
     def _draw_floor(self, panel: Any, window: Window, floor: HalfSpace) -> None:
         """Fill what lies under a plane; a level one has marks along x."""
@@ -343,42 +311,23 @@ class SideView:
             panel.vlines(marks, low, point[1], color=_LINE, linewidth=0.6, zorder=1)
 
 
-def _draw_ground(panel: Any, window: Window, field: Footprints) -> None:
-    """Fill a ground that gives way, with the deepest and highest pins across it."""
-    x = field.origin[0] + field.spacing * np.arange(field.heights.shape[0])
-    rest, bottom = float(field.origin[2]), window.bottom
-    low, high = rest + field.heights.min(axis=1), rest + field.heights.max(axis=1)
-    colour = np.array(SAND_COLOUR) / 255
-    panel.fill_between(x, bottom, high, color=colour, linewidth=0.0, zorder=0.5)
-    panel.fill_between(x, low, rest, color=0.72 * colour, linewidth=0.0, zorder=0.6)
-    panel.plot(x, high, color=0.6 * colour, linewidth=0.8, zorder=1)
+def _fill(
+    panel: Any,
+    shapes: list[np.ndarray],
+    faces: list[np.ndarray],
+    edge: float,
+    order: float,
+) -> None:
+    """Fill outlines (n, 2) in their colours; edges are darker by a factor."""
+    edges = [edge * face for face in faces]
+    collection = PolyCollection(shapes, facecolors=faces, edgecolors=edges)
+    collection.set(linewidths=0.5, zorder=order)
+    panel.add_collection(collection)
 
 
 def outline(points: np.ndarray) -> np.ndarray:
     """Convex outline of points in a plane (n, 2), in order."""
     return points[ConvexHull(points).vertices]
-
-
-def _hull_points(solid: Solid) -> np.ndarray:
-    """Corners of a solid's convex hull, in its joint's frame [m]."""
-    points = np.asarray(solid.mesh.vertices, float)
-    points = points[ConvexHull(points).vertices]
-    return points @ solid.placement.rotation.T + solid.placement.translation
-
-
-def _box_outline(box: Box) -> np.ndarray:
-    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-    turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation, float)
-    corners = signs * np.array(box.size) / 2 @ turn.T + np.array(box.centre)
-    return outline(corners[:, _PLANE])
-
-
-def _shallow(profile: np.ndarray, depth: float) -> np.ndarray:
-    """A profile without what lies deep under all of its surface (n, 2) [m]."""
-    top = profile[: len(profile) // 2, 1]
-    shallow = profile.copy()
-    shallow[:, 1] = np.maximum(shallow[:, 1], top.min() - depth)
-    return shallow
 
 
 def _below(window: Window, normal: np.ndarray, point: np.ndarray) -> np.ndarray:

@@ -110,8 +110,9 @@ def _line(
 ) -> None:
     groups = [[row for row in rows if row[axis.key] == v] for v in axis.values]
     middle, low, high = np.array([_estimate(group, metric) for group in groups]).T
-    places = _places(panel, axis, "x")
+    panel.set_xlabel(_LABELS.get(axis.key, axis.key))
     if axis.numeric:
+        places = np.array(axis.values, float)
         order = np.argsort(places)
         places, middle = places[order], middle[order]
         low, high = low[order], high[order]
@@ -119,6 +120,8 @@ def _line(
                            label="95 % interval")  # fmt: skip
         panel.plot(places, middle, "o-", color=LEFT, label=_UNITS[metric])
     else:
+        places = np.arange(len(axis.values), dtype=float)
+        panel.set_xticks(places, [_shown(value) for value in axis.values])
         error = np.maximum([middle - low, high - middle], 0.0)
         panel.errorbar(places, middle, error, fmt="o", color=LEFT, capsize=4,
                        label="95 % interval")  # fmt: skip
@@ -165,17 +168,6 @@ def _map(
     panel.set_title(_counted([len(cell) for line in groups for cell in line]))
     panel.title.set_fontsize(10)
     figure.colorbar(picture, label=_UNITS[metric])
-
-
-def _places(panel: Any, axis: Variation, word: str) -> np.ndarray:
-    """Where values stand on an axis; words stand side by side."""
-    getattr(panel, f"set_{word}label")(_LABELS.get(axis.key, axis.key))
-    if axis.numeric:
-        return np.array(axis.values, float)
-    places = np.arange(len(axis.values), dtype=float)
-    labels = [_shown(value) for value in axis.values]
-    getattr(panel, f"set_{word}ticks")(places, labels)
-    return places
 
 
 def _shown(value: float | str) -> str:

@@ -24,6 +24,7 @@ from humans_sim.view.plots.figure_panels import (
     WIDTH,
     CurveStyles,
     dress,
+    legend_above,
     stacked,
 )
 
@@ -114,9 +115,7 @@ def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
     for side, colour in SIDES.items():
         handles.append(Polygon([(0, 0)], fc=colour, alpha=0.35, ec=colour))
         names.append(f"{side.name.lower()} foot (0: where it stood first)")
-    figure.legend(
-        handles, names, loc="outside upper center", ncols=4, fontsize=8, frameon=False
-    )
+    legend_above(figure, handles, names)
     return figure
 
 
@@ -162,14 +161,14 @@ def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
     t, impacts = motion.run.t, ImpactSamples(motion.run.t, motion.run.events)
 
     def heights(panel: Any) -> None:
-        panel.set_title("lowest point of each sole above the ground")
-        panel.set_ylabel("height [mm]")
+        panel.set(
+            title="lowest point of each sole above the ground", ylabel="height [mm]"
+        )
         for sole in motion.soles:
             panel.plot(t, 1e3 * sole.height, color=SIDES[sole.side], label=sole.name)
 
     def loads(panel: Any) -> None:
-        panel.set_title("normal force on each sole")
-        panel.set_ylabel("force [N]")
+        panel.set(title="normal force on each sole", ylabel="force [N]")
         for sole in motion.soles:
             load = impacts.jump(sole.load[:, None])[:, 0]
             panel.plot(impacts.t, load, color=SIDES[sole.side], label=sole.name)
@@ -198,8 +197,7 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
             panel.plot(t, values, label=name)
 
     def height(panel: Any) -> None:
-        panel.set_title("height above the lower sole")
-        panel.set_ylabel("height [m]")
+        panel.set(title="height above the lower sole", ylabel="height [m]")
         panel.plot(t, motion.base_height, label="base")
 
     def speed(panel: Any) -> None:
@@ -209,7 +207,12 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
         for k, (name, colour) in enumerate((("ahead", "C0"), ("left", "C1"))):
             raw = motion.velocity[:, k]
             panel.plot(t, raw, color=colour, lw=0.7, alpha=0.45, label=name)
-            mean = _running_mean(t, raw, window)
+            # The mean over a window around each time; NaN where it does not fit.
+            area = np.cumsum(np.diff(t) * (raw[1:] + raw[:-1]) / 2)
+            area = np.concatenate([[0.0], area])
+            low, high = t - window / 2, t + window / 2
+            mean = (np.interp(high, t, area) - np.interp(low, t, area)) / window
+            mean = np.where((low >= t[0]) & (high <= t[-1]), mean, np.nan)
             if np.isfinite(mean).any():
                 label = f"{name}, mean of {window:.2g} s"
                 panel.plot(t, mean, color=colour, lw=2.0, label=label)
@@ -225,8 +228,7 @@ def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     styles = CurveStyles(names[joint] for chain in chains for joint in chain)
 
     def draw(sole: SoleMotion, panel: Any) -> None:
-        panel.set_title(f"{sole.side.name.lower()} leg")
-        panel.set_ylabel("angle [°]")
+        panel.set(title=f"{sole.side.name.lower()} leg", ylabel="angle [°]")
         chain = _leg(motion, sole.name)
         columns = [7 + joint for joint in chain]
         angles = impacts.bend(np.degrees(motion.run.q[:, columns]))
@@ -234,29 +236,6 @@ def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
             panel.plot(impacts.t, values, label=names[joint], **styles.of(names[joint]))
 
     return _over_time(motion, summary, [partial(draw, sole) for sole in motion.soles])
-
-
-def _draw_normal_forces(
-    motion: RunMotion,
-    sole: SoleMotion,
-    impacts: ImpactSamples,
-    styles: CurveStyles,
-    panel: Any,
-) -> None:
-    panel.set_title(f"normal forces on the points of {sole.name}")
-    panel.set_ylabel("force [N]")
-    forces = impacts.jump(sole.forces[:, :, 0])
-    names = _point_names(motion, sole)
-    named = _heaviest(forces)
-    others = [k for k in range(len(names)) if k not in named]
-    for n, k in enumerate(others):
-        label = f"{len(others)} smaller ones" if n == 0 else "_"
-        panel.plot(impacts.t, forces[:, k], color="0.75", lw=0.7, label=label)
-    for k in named:
-        panel.plot(
-            impacts.t, forces[:, k], lw=1.0, label=names[k], **styles.of(names[k])
-        )
-    _cut(panel, motion, [sole.forces[:, :, 0]])
 
 
 def _heaviest(forces: np.ndarray) -> list[int]:
@@ -267,33 +246,37 @@ def _heaviest(forces: np.ndarray) -> list[int]:
 
 def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Normal force on each point of the soles, and how much of the friction is used."""
-    run = motion.run
+    run, impacts = motion.run, ImpactSamples(motion.run.t, motion.run.events)
+    points = {sole.name: _point_names(motion, sole) for sole in motion.soles}
+    styles = CurveStyles(name for names in points.values() for name in names)
+
+    def normal(sole: SoleMotion, panel: Any) -> None:
+        title = f"normal forces on the points of {sole.name}"
+        panel.set(title=title, ylabel="force [N]")
+        forces, names = impacts.jump(sole.forces[:, :, 0]), points[sole.name]
+        named = _heaviest(forces)
+        others = [k for k in range(len(names)) if k not in named]
+        for n, k in enumerate(others):
+            label = f"{len(others)} smaller ones" if n == 0 else "_"
+            panel.plot(impacts.t, forces[:, k], color="0.75", lw=0.7, label=label)
+        for k in named:
+            look = {"lw": 1.0, "label": names[k], **styles.of(names[k])}
+            panel.plot(impacts.t, forces[:, k], **look)
+        _cut(panel, motion, [sole.forces[:, :, 0]])
 
     def friction(panel: Any) -> None:
-        panel.set_title("tangential over normal force of each sole")
-        panel.set_ylabel("ratio [1]")
+        panel.set(title="tangential over normal force of each sole", ylabel="ratio [1]")
         for sole in motion.soles:
             along = np.linalg.norm(sole.forces[:, :, 1:].sum(axis=1), axis=1)
             loaded = sole.load > 0.05 * motion.weight
             ratio = np.where(loaded, along / np.where(loaded, sole.load, 1.0), np.nan)
             panel.plot(run.t, ratio, color=SIDES[sole.side], lw=1.0, label=sole.name)
-        known = run.table.friction[np.isfinite(run.table.friction)]
-        known = known[known > 0]
-        if len(known) and known.max() < 3.0:
-            panel.axhline(
-                known.max(),
-                color="0.5",
-                lw=1.0,
-                ls="--",
-                label=f"friction {known.max():g}",
-            )
+        finite = run.table.friction[np.isfinite(run.table.friction)]
+        if 0.0 < (most := finite.max(initial=0.0)) < 3.0:
+            look = {"color": "0.5", "lw": 1.0, "ls": "--"}
+            panel.axhline(most, label=f"friction {most:g}", **look)
 
-    impacts = ImpactSamples(run.t, run.events)
-    names = [name for sole in motion.soles for name in _point_names(motion, sole)]
-    panels = [
-        partial(_draw_normal_forces, motion, sole, impacts, CurveStyles(names))
-        for sole in motion.soles
-    ]
+    panels = [partial(normal, sole) for sole in motion.soles]
     return _over_time(motion, summary, [*panels, friction])
 
 
@@ -305,27 +288,22 @@ def _over_time(
 ) -> Figure:
     """Panels below each other, with the landings and a fall marked.
 
-    Of a walk of many steps they show some, unless the whole is wanted.
+    Of a walk of many steps they show some, unless the whole must be seen.
     """
     start, end, note = _shown(motion.run.t, summary, whole)
 
-    def marked(draw: Callable[[Any], None]) -> Callable[[Any], None]:
-        def both(panel: Any) -> None:
-            draw(panel)
-            for step in summary.steps:
-                if start <= step.landing <= end and (
-                    not whole or len(summary.steps) <= _NUMBERED
-                ):
-                    colour = SIDES[step.side]
-                    panel.axvline(
-                        step.landing, color=colour, lw=0.6, alpha=0.5, zorder=1
-                    )
-            if summary.fallen:
-                panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
+    few = not whole or len(summary.steps) <= _NUMBERED
 
-        return both
+    def marked(draw: Callable[[Any], None], panel: Any) -> None:
+        draw(panel)
+        for step in summary.steps:
+            if start <= step.landing <= end and few:
+                look = {"color": SIDES[step.side], "lw": 0.6, "alpha": 0.5}
+                panel.axvline(step.landing, zorder=1, **look)
+        if summary.fallen:
+            panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
 
-    figure = stacked([marked(draw) for draw in draws], f"time [s]{note}")
+    figure = stacked([partial(marked, draw) for draw in draws], f"time [s]{note}")
     if end > start:
         figure.axes[0].set_xlim(start, end)
     return figure
@@ -379,15 +357,3 @@ def _stride(summary: WalkSummary) -> float:
     durations = summary.step_values("duration")
     durations = durations[np.isfinite(durations)]
     return 2 * float(np.median(durations)) if len(durations) else _SMOOTH
-
-
-def _running_mean(t: np.ndarray, values: np.ndarray, window: float) -> np.ndarray:
-    """Mean of a curve over a window around each time; NaN where it does not fit."""
-    if len(t) < 2:
-        return np.full(len(t), np.nan)
-    area = np.concatenate(
-        [[0.0], np.cumsum(np.diff(t) * (values[1:] + values[:-1]) / 2)]
-    )
-    low, high = t - window / 2, t + window / 2
-    mean = (np.interp(high, t, area) - np.interp(low, t, area)) / window
-    return np.where((low >= t[0]) & (high <= t[-1]), mean, np.nan)

@@ -44,8 +44,8 @@ from humans_sim.view.reports.report import (
     Table,
     check_table,
     figure_urls,
+    film_part,
     physics_note,
-    picture_part,
     report_path,
 )
 
@@ -78,6 +78,10 @@ def plot_comparison(
     axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     impacts = [ImpactSamples(run.t, run.events) for run in runs]
     styles = styles_of([*parts, *(first for first, _ in pairs)])
+    meanings = [  # of wide and thin
+        Line2D([], [], color="0.3", label=_short(label), **look)
+        for label, look in zip(comparison.labels, (_PALE, _THIN), strict=True)
+    ]
     here = ImpactSamples(comparison.t)
     for shown, panel in zip(parts, axes, strict=False):
         draw_curves(panel, shown, styles[shown.family], here)
@@ -90,7 +94,7 @@ def plot_comparison(
         for shown, samples, look, label in looks:
             draw_lines(panel, shown, named, own, samples, f"{label}: ", **look)
         handles = legend_handles([pair[0].names[k] for k in named], own)
-        legend_beside(panel, [*handles, *_runs(comparison)])
+        legend_beside(panel, [*handles, *meanings])
     for panel in axes:
         dress(panel)
     axes[-1].set_xlabel("time [s]")
@@ -161,14 +165,6 @@ def _total(forces: CurvePanel) -> CurvePanel:
     )
 
 
-def _runs(comparison: RunComparison) -> list[Line2D]:
-    """The meaning of wide and thin."""
-    return [
-        Line2D([], [], color="0.3", label=_short(label), **look)
-        for label, look in zip(comparison.labels, (_PALE, _THIN), strict=True)
-    ]
-
-
 def _short(label: str) -> str:
     """Short enough for a legend."""
     return plain_label(label, 24)
@@ -193,18 +189,33 @@ def write_comparison(
     """
     path = report_path(path)
     labels, t = comparison.labels, comparison.t
+    end = min(float(t[-1]), float(t[0]) + LONGEST_FILM)
+
+    def film(run: Run) -> dict[str, str] | None:
+        """A film of the common time, the same for both."""
+        first, last = np.searchsorted(run.t, [t[0], end])
+        if not (animation and has_free_base(run)):
+            return None
+        return film_part(run[int(first) : int(last) + 1])
+
+    values_rows = [("outcome", *comparison.verdicts, "")]
+    values_rows += [(value.name, *value_texts(value)) for value in comparison.values]
     values: dict[str, Any] = {
         "title": title or f"{labels[0]} and {labels[1]}",
         "verdict": _verdict(comparison),
         "common": f"compared from {t[0]:.4g} s to {t[-1]:.4g} s, at {len(t)} times",
-        "values": _values(comparison),
-        "coordinates": _coordinates(comparison),
+        "values": Table(values_rows, ("", *labels, "difference"), "numbers"),
+        "coordinates": Table(
+            [(c.name, *difference_texts(c)) for c in comparison.coordinates],
+            ("coordinate", "rms", "largest", "at [s]"),
+            "numbers",
+        ),
         "runs": [
             {
                 "label": label,
                 "physics": physics_note(run.check()),
                 "checks": check_table(run.check()),
-                "film": _film(run, t) if animation and has_free_base(run) else None,
+                "film": film(run),
             }
             for label, run in zip(labels, (comparison.a, comparison.b), strict=True)
         ],
@@ -230,27 +241,3 @@ def _verdict(comparison: RunComparison) -> Note:
     ends = zip(comparison.labels, (first, second), strict=True)
     outcomes = ", ".join(f"{label}: {outcome}" for label, outcome in ends)
     return Note("bad", f"Other outcomes ({outcomes}). {far}")
-
-
-def _values(comparison: RunComparison) -> Table:
-    rows = [("outcome", *comparison.verdicts, "")]
-    rows += [(value.name, *value_texts(value)) for value in comparison.values]
-    return Table(rows, ("", *comparison.labels, "difference"), "numbers")
-
-
-def _coordinates(comparison: RunComparison) -> Table:
-    rows = [(c.name, *difference_texts(c)) for c in comparison.coordinates]
-    return Table(rows, ("coordinate", "rms", "largest", "at [s]"), "numbers")
-
-
-def _film(run: Run, t: np.ndarray) -> dict[str, str]:
-    """A film of the common time, the same for both."""
-    from humans_sim.view.browser.replay import Replay
-    from humans_sim.view.film.film import film
-    from humans_sim.view.film.pictures import BipedPainter
-
-    end = min(float(t[-1]), float(t[0]) + LONGEST_FILM)
-    first, last = np.searchsorted(run.t, [t[0], end])
-    shown = run[int(first) : int(last) + 1]
-    text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s"
-    return picture_part(lambda: film(BipedPainter(Replay(shown))), "gif", text)

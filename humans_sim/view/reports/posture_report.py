@@ -34,8 +34,13 @@ from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.models.points import PointSet
 from humans_sim.observation.posture.export import Forces
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
-from humans_sim.observation.posture.verdict import DOUBTFUL, FAILED, GOOD
+from humans_sim.observation.posture.result import (
+    DOUBTFUL,
+    FAILED,
+    GOOD,
+    MarkerStatus,
+    Reconstruction,
+)
 from humans_sim.view.html_templates import render
 from humans_sim.view.plots.posture_plots import (
     largest_of_markers,
@@ -67,23 +72,16 @@ def force_tables(
         ("frames that plates cover", f"{100 * dynamics.measured.mean():.0f} %"),
         ("residual force x, y, z, rms", _percents(left.force_rms, "body weight")),
         ("residual force, largest", _percents([left.force_max], "body weight")),
-        (
-            "residual moment x, y, z, rms",
-            _percents(left.moment_rms, "body weight times stature"),
-        ),
     ]
+    stature = "body weight times stature"
+    rows.append(("residual moment x, y, z, rms", _percents(left.moment_rms, stature)))
     if dynamics.shift.any():
         largest = 1e3 * np.abs(dynamics.shift).max()
         rows.append(("largest shift for a smaller residual", f"{largest:.1f} mm"))
     if comparison is not None:
-        vertical = comparison.vertical
-        rows.append(
-            (
-                "vertical force, markers alone against plates",
-                f"r {vertical.correlation:.3f}, "
-                + _percents([vertical.rms], "body weight rms"),
-            )
-        )
+        share = _percents([comparison.vertical.rms], "body weight rms")
+        text = f"r {comparison.vertical.correlation:.3f}, {share}"
+        rows.append(("vertical force, markers alone against plates", text))
     tables = {"Forces": Table(rows)}
     peaks = [
         {
@@ -280,8 +278,9 @@ def write_posture_report(
     source = result.trial.source
     heading = title or (result.model.title if source is None else source.name)
     strides = find_strides(result.model, result.t, result.q)
+    figures = posture_figures(result, strides, dynamics, comparison, convention)
     verdict, *notes = _notes(result)
-    summary = {name: Table(rows) for name, rows in _summary(result).items()}
+    summary = _summary(result)
     if isinstance(dynamics, InverseDynamics):
         summary |= force_tables(dynamics, comparison, result.unobservable)
         notes += [Note("", note) for note in dynamics.notes]
@@ -294,9 +293,7 @@ def write_posture_report(
         summary=summary,
         stick_figure=stick_figure_data(result) if animation else None,
         legend=LEGEND,
-        figures=figure_urls(
-            posture_figures(result, strides, dynamics, comparison, convention)
-        ),
+        figures=figure_urls(figures),
         frames=_frames(result),
         markers=_markers(result),
         provenance=_provenance(result),
@@ -321,19 +318,21 @@ def _notes(result: Reconstruction) -> list[Note]:
     return notes
 
 
-def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
+def _summary(result: Reconstruction) -> dict[str, Table]:
     trial, status = result.trial, result.status
     frame_rms = result.frame_rms[np.isfinite(result.frame_rms)]
     means = result.marker_means
     known = np.flatnonzero(np.isfinite(means))
-    worst = known[np.argmax(means[known])] if len(known) else None
+    worst_marker = ""
+    if len(known):
+        worst = known[np.argmax(means[known])]
+        worst_marker = f"{result.names[worst]}, mean {_mm(means[worst])} mm"
     row, worst_frame = result.worst_frames(1)[0], ""
     if np.isfinite(result.frame_rms[row]):
         worst_frame = f"{_mm(result.frame_rms[row])} mm at {result.t[row]:.2f} s"
         worst_frame += f" (frame {trial.frames[row]})"
     duration = float(trial.times[-1] - trial.times[0])
-    unused = np.flatnonzero(~result.used.any(axis=0))
-    never = [result.names[k] for k in unused]
+    never = [result.names[k] for k in np.flatnonzero(~result.used.any(axis=0))]
     recording = [
         ("frames", str(len(trial))),
         ("rate", "" if len(trial) < 2 else f"{trial.rate:.4g} Hz"),
@@ -347,12 +346,7 @@ def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
         if len(frame_rms)
         else ("", ""),
         ("worst frame", worst_frame),
-        (
-            "worst marker",
-            ""
-            if worst is None
-            else f"{result.names[worst]}, mean {_mm(means[worst])} mm",
-        ),
+        ("worst marker", worst_marker),
     ]
     filled = trial.filled & (status != MarkerStatus.OCCLUDED)
     missing = [
@@ -370,13 +364,9 @@ def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
         ("time a frame, median", f"{1e3 * np.median(times):.3g} ms"),
         ("time a frame, largest", f"{1e3 * np.max(times):.3g} ms"),
     ]
-    sections = {
-        "Recording": recording,
-        "Fit": fit,
-        "Missing": missing,
-        "Solver": solver,
-    }
-    return {name: [row for row in rows if row[1]] for name, rows in sections.items()}
+    sections = {"Recording": recording, "Fit": fit, "Missing": missing}
+    sections["Solver"] = solver
+    return {name: Table([r for r in rows if r[1]]) for name, rows in sections.items()}
 
 
 def _frames(result: Reconstruction) -> Table:
@@ -403,17 +393,15 @@ def _markers(result: Reconstruction) -> Table:
     rms, means = result.marker_rms, result.marker_means
     lost, rejected = result.occluded, result.status == MarkerStatus.REJECTED
     return numbers(
-        [
-            {
-                "marker": name,
-                "rms [mm]": _mm(rms[k]),
-                "mean [mm]": _mm(means[k]),
-                "largest [mm]": _mm(largest[k]),
-                "occluded": _share(lost[:, k]),
-                "rejected": _share(rejected[:, k]),
-            }
-            for k, name in enumerate(result.names)
-        ]
+        {
+            "marker": name,
+            "rms [mm]": _mm(rms[k]),
+            "mean [mm]": _mm(means[k]),
+            "largest [mm]": _mm(largest[k]),
+            "occluded": _share(lost[:, k]),
+            "rejected": _share(rejected[:, k]),
+        }
+        for k, name in enumerate(result.names)
     )
 
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,10 +50,11 @@ class Table:
     kind: str = ""
 
 
-def numbers(records: Sequence[Mapping[str, str]]) -> Table:
+def numbers(records: Iterable[Mapping[str, str]]) -> Table:
     """A table of numbers whose records all have the same columns, by name."""
-    columns = list(records[0]) if records else []
-    return Table([list(record.values()) for record in records], columns, "numbers")
+    rows = list(records)
+    columns = list(rows[0]) if rows else []
+    return Table([list(record.values()) for record in rows], columns, "numbers")
 
 
 class Note(NamedTuple):
@@ -166,13 +166,9 @@ def write_report(
         "failure": "" if summary is None else summary.failure,
         "physics": physics_note(run.check()),
         "extra": extra_table(extra),
-        "summary": None if summary is None else _summary(summary),
         "checks": check_table(run.check()),
-        "film": None,
+        **dict.fromkeys(("summary", "film", "steps", "joints", "scene")),
         "footprints": _footprints(run),
-        "steps": None if summary is None else _steps(summary),
-        "joints": None if summary is None else _joints(summary),
-        "scene": None,
         "events": _events(run),
         "provenance": _provenance(run, motion),
     }
@@ -180,8 +176,12 @@ def write_report(
         figures = {"Over time": plot_run(run)}
     else:
         figures = walk_figures(motion, summary)
+        values |= {"steps": _steps(summary), "joints": _joints(summary)}
+        values["summary"] = _summary(summary)
         if animation:
-            values["film"] = _film(motion, summary)
+            shown, text = _excerpt(motion.run, summary), ", seen from the right"
+            film = film_part(shown, text, motion.model, pixels=FILM_PIXELS)
+            values["film"] = film
             values["scene"] = scene_part(motion.run, motion.model)
     text = render("run_report", figures=figure_urls(figures), **values)
     write_atomically(path, text)
@@ -215,31 +215,24 @@ def _summary(summary: WalkSummary) -> dict[str, Table]:
 def check_table(checked: Check) -> Table:
     """The findings of a check."""
     rows = [
-        (
-            finding.word,
-            finding.name,
-            finding.value_text,
-            finding.limit_text,
-            finding.unit,
-            finding.where,
-        )
-        for finding in checked.findings
+        (f.word, f.name, f.value_text, f.limit_text, f.unit, f.where)
+        for f in checked.findings
     ]
-    columns = ("", "what", "worst", "limit", "unit", "where")
-    return Table(rows, columns, "checks")
+    return Table(rows, ("", "what", "worst", "limit", "unit", "where"), "checks")
 
 
-def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
+def film_part(
+    shown: Run, text: str = "", model: Model | None = None, **options: int
+) -> dict[str, str]:
+    """A film of a biped's run, with its times; options are those of its painter."""
     from humans_sim.view.browser.replay import Replay
     from humans_sim.view.film.film import film
     from humans_sim.view.film.pictures import BipedPainter
 
-    shown = _excerpt(motion.run, summary)
-    text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"
     return picture_part(
-        lambda: film(BipedPainter(Replay(shown, motion.model), FILM_PIXELS)),
+        lambda: film(BipedPainter(Replay(shown, model), **options)),
         "gif",
-        text,
+        f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s{text}",
     )
 
 
@@ -271,43 +264,37 @@ def _excerpt(run: Run, summary: WalkSummary) -> Run:
 
 def _steps(summary: WalkSummary) -> Table:
     return numbers(
-        [
-            {
-                "step": str(number),
-                "foot": step.side.name.lower(),
-                "lift-off [s]": f"{step.lift_off:.3f}",
-                "landing [s]": f"{step.landing:.3f}",
-                "duration [s]": (
-                    "" if math.isnan(step.duration) else f"{step.duration:.3f}"
-                ),
-                "x [m]": f"{step.footprint.x:.4f}",
-                "y [m]": f"{step.footprint.y:.4f}",
-                "heading [°]": f"{math.degrees(step.footprint.yaw):.2f}",
-                "length [mm]": f"{1e3 * step.length:.1f}",
-                "width [mm]": f"{1e3 * step.width:.1f}",
-                "clearance [mm]": f"{1e3 * step.clearance:.1f}",
-                "slip [mm]": f"{1e3 * step.slip:.2f}",
-            }
-            for number, step in enumerate(summary.steps, 1)
-        ]
+        {
+            "step": str(number),
+            "foot": step.side.name.lower(),
+            "lift-off [s]": f"{step.lift_off:.3f}",
+            "landing [s]": f"{step.landing:.3f}",
+            "duration [s]": f"{step.duration:.3f}".replace("nan", ""),
+            "x [m]": f"{step.footprint.x:.4f}",
+            "y [m]": f"{step.footprint.y:.4f}",
+            "heading [°]": f"{math.degrees(step.footprint.yaw):.2f}",
+            "length [mm]": f"{1e3 * step.length:.1f}",
+            "width [mm]": f"{1e3 * step.width:.1f}",
+            "clearance [mm]": f"{1e3 * step.clearance:.1f}",
+            "slip [mm]": f"{1e3 * step.slip:.2f}",
+        }
+        for number, step in enumerate(summary.steps, 1)
     )
 
 
 def _joints(summary: WalkSummary) -> Table:
     return numbers(
-        [
-            {
-                "joint": joint.name,
-                "angles [°]": f"{_degrees(joint.low)} to {_degrees(joint.high)}",
-                "limits [°]": f"{math.degrees(joint.lower_limit):.0f} to "
-                f"{math.degrees(joint.upper_limit):.0f}",
-                "torque [N m]": f"{joint.torque:.3g}",
-                "torque limit [N m]": f"{joint.torque_limit:.3g}",
-                "speed [rad/s]": f"{joint.speed:.3g}",
-                "speed limit [rad/s]": f"{joint.speed_limit:.3g}",
-            }
-            for joint in summary.joints
-        ]
+        {
+            "joint": joint.name,
+            "angles [°]": f"{_degrees(joint.low)} to {_degrees(joint.high)}",
+            "limits [°]": f"{math.degrees(joint.lower_limit):.0f} to "
+            f"{math.degrees(joint.upper_limit):.0f}",
+            "torque [N m]": f"{joint.torque:.3g}",
+            "torque limit [N m]": f"{joint.torque_limit:.3g}",
+            "speed [rad/s]": f"{joint.speed:.3g}",
+            "speed limit [rad/s]": f"{joint.speed_limit:.3g}",
+        }
+        for joint in summary.joints
     )
 
 
@@ -317,18 +304,17 @@ def _degrees(angle: float) -> str:
 
 
 def _events(run: Run) -> Table:
-    counts = Counter(event.kind for event in run.events)
-    times = {kind: [e.time for e in run.events if e.kind == kind] for kind in counts}
+    times: dict[str, list[float]] = {}
+    for event in run.events:
+        times.setdefault(event.kind, []).append(event.time)
     return numbers(
-        [
-            {
-                "kind": kind,
-                "number": str(count),
-                "first [s]": f"{min(times[kind]):.6g}",
-                "last [s]": f"{max(times[kind]):.6g}",
-            }
-            for kind, count in counts.most_common()
-        ]
+        {
+            "kind": kind,
+            "number": str(len(own)),
+            "first [s]": f"{min(own):.6g}",
+            "last [s]": f"{max(own):.6g}",
+        }
+        for kind, own in sorted(times.items(), key=lambda item: -len(item[1]))
     )
 
 

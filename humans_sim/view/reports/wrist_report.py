@@ -52,15 +52,9 @@ def draw_wrist(panel: Any, raster: WristRaster, k: int) -> None:
     panel.imshow(picture.pixels, extent=raster.extent, rasterized=True)
     left, right, bottom, top = raster.extent
     for name, (x, y) in picture.labels.items():
-        label = panel.text(
-            left + x * (right - left),
-            top - y * (top - bottom),
-            name,
-            fontsize=7,
-            ha="center",
-            va="center",
-            color="white",
-        )
+        look = {"fontsize": 7, "ha": "center", "va": "center", "color": "white"}
+        place = left + x * (right - left), top - y * (top - bottom)
+        label = panel.text(*place, name, **look)
         label.set_path_effects([withStroke(linewidth=1.6, foreground="black")])
     panel.tick_params(labelsize=8)
 
@@ -188,16 +182,18 @@ def write_wrist_report(
         "failure": "",
         "physics": physics_note(checked),
         "extra": _plausible(run),
-        "summary": None,
         "checks": check_table(checked),
-        "film": _film(run) if animation else None,
-        "footprints": None,
-        "steps": None,
-        "joints": None,
+        **dict.fromkeys(("summary", "film", "footprints", "steps", "joints")),
         "scene": scene_part(run) if animation else None,
         "events": Table([]),
         "provenance": _provenance(run),
     }
+    if animation:
+        from humans_sim.view.film.film import film
+        from humans_sim.view.film.wrist_pictures import WristPainter
+
+        text = "from two sides"
+        values["film"] = picture_part(lambda: film(WristPainter(run)), "gif", text)
     figures = figure_urls({"Bones, ligaments and contacts": plot_wrist(run)})
     write_atomically(path, render("run_report", figures=figures, **values))
 
@@ -222,13 +218,6 @@ def _plausible(run: WristRun) -> Table:
             ("compared with a person", "no: nothing here was validated"),
         ]
     )
-
-
-def _film(run: WristRun) -> dict[str, str]:
-    from humans_sim.view.film.film import film
-    from humans_sim.view.film.wrist_pictures import WristPainter
-
-    return picture_part(lambda: film(WristPainter(run)), "gif", "from two sides")
 
 
 def _provenance(run: WristRun) -> Table:

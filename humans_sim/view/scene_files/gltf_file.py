@@ -20,7 +20,6 @@ from humans_sim.view.scene_files.moving_scene import (
     Colour,
     MovingScene,
     SceneNode,
-    Shape,
 )
 
 _MAGIC, _VERSION, _JSON, _BIN = 0x46546C67, 2, 0x4E4F534A, 0x004E4942
@@ -52,7 +51,9 @@ class _Document:
         self._known_meshes: dict[tuple[int, ...], int] = {}
         self._samplers: list[dict[str, Any]] = []
         self._channels: list[dict[str, Any]] = []
-        self._nodes = [self._root()]
+        tops = [k for k, n in enumerate(scene.nodes, 1) if n.parent == WORLD]
+        root = {"name": "y_up", "rotation": list(_Y_UP), "children": tops}
+        self._nodes: list[dict[str, Any]] = [root]
         for number, node in enumerate(scene.nodes, 1):
             self._nodes.append(self._node(node, number))
         if len(scene.times) < 2:
@@ -89,10 +90,6 @@ class _Document:
         chunks = _chunk(_JSON, text, b" ") + _chunk(_BIN, bytes(self._binary), b"\0")
         return struct.pack("<III", _MAGIC, _VERSION, 12 + len(chunks)) + chunks
 
-    def _root(self) -> dict[str, Any]:
-        tops = [k for k, n in enumerate(self._scene.nodes, 1) if n.parent == WORLD]
-        return {"name": "y_up", "rotation": list(_Y_UP), "children": tops}
-
     def _node(self, node: SceneNode, number: int) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "name": node.name,
@@ -114,22 +111,20 @@ class _Document:
         key = tuple(id(shape) for shape in node.shapes)
         if key not in self._known_meshes:
             self._known_meshes[key] = len(self._meshes)
-            parts = [self._primitive(shape) for shape in node.shapes]
+            parts = []
+            for shape in node.shapes:
+                # The largest number of a type is kept for other uses (3.7.2.1).
+                small = len(shape.vertices) < np.iinfo(np.uint16).max
+                faces = shape.faces.ravel().astype(np.uint16 if small else np.uint32)
+                attributes = {
+                    "POSITION": self._accessor(shape.vertices, _VERTICES, bounds=True),
+                    "NORMAL": self._accessor(shape.normals, _VERTICES),
+                }
+                indices = self._accessor(faces, _INDICES)
+                part = {"attributes": attributes, "indices": indices}
+                parts.append(part | {"material": self._material(shape.colour)})
             self._meshes.append({"name": node.name, "primitives": parts})
         return self._known_meshes[key]
-
-    def _primitive(self, shape: Shape) -> dict[str, Any]:
-        # The largest number of a type is kept for other uses (3.7.2.1).
-        small = len(shape.vertices) < np.iinfo(np.uint16).max
-        faces = shape.faces.ravel().astype(np.uint16 if small else np.uint32)
-        return {
-            "attributes": {
-                "POSITION": self._accessor(shape.vertices, _VERTICES, bounds=True),
-                "NORMAL": self._accessor(shape.normals, _VERTICES),
-            },
-            "indices": self._accessor(faces, _INDICES),
-            "material": self._material(shape.colour),
-        }
 
     def _material(self, colour: Colour) -> int:
         if colour not in self._known_colours:
@@ -157,14 +152,10 @@ class _Document:
         values: np.ndarray,
         between: str = "LINEAR",
     ) -> None:
-        sampler = {
-            "input": times,
-            "output": self._accessor(values),
-            "interpolation": between,
-        }
+        sampler = {"input": times, "output": self._accessor(values)}
         target = {"node": node, "path": path}
         self._channels.append({"sampler": len(self._samplers), "target": target})
-        self._samplers.append(sampler)
+        self._samplers.append(sampler | {"interpolation": between})
 
     def _accessor(
         self, values: np.ndarray, target: int | None = None, bounds: bool = False
@@ -172,11 +163,8 @@ class _Document:
         """Numbers in the binary part; floats in single precision."""
         if values.dtype.kind == "f":
             values = values.astype("<f4")
-        view = {
-            "buffer": 0,
-            "byteOffset": len(self._binary),
-            "byteLength": values.nbytes,
-        }
+        view = {"buffer": 0, "byteOffset": len(self._binary)}
+        view["byteLength"] = values.nbytes
         if target is not None:
             view["target"] = target
         self._binary += values.tobytes() + b"\0" * (-values.nbytes % 4)

@@ -196,13 +196,6 @@ _MARKER_COLOUR = (255, 205, 0)
 """Seen on skin and on clothes, which are not transparent here."""
 
 
-def model_scene(model: Model, q: np.ndarray | None = None) -> MovingScene:
-    """A model alone, at rest, in its zero position unless a configuration is given."""
-    at_rest = model.neutral() if q is None else model.check_configuration(q)
-    nodes, names = _robot(model, at_rest[None])
-    return _scene(model.title, np.zeros(1), nodes, None, names)
-
-
 def run_scene(
     run: Run | WristRun, model: Model | None = None, ground: Ground | None = None
 ) -> MovingScene:
@@ -216,15 +209,23 @@ def run_scene(
     Raises:
         ParameterError: the run has nothing that such a scene can hold.
     """
+    rows = rising_rows(run.t)
+    times = run.t[rows] - run.t[0]
     if isinstance(run, WristRun):
-        return _wrist_scene(run)
+        nodes = []
+        colours = np.round(255 * bone_colours(run.wrist)).astype(int).tolist()
+        for n, bone in enumerate(run.wrist.bones):
+            corners = np.asarray(bone.mesh.vertices) - bone.mass.center
+            mesh = trimesh.Trimesh(corners, bone.mesh.faces, process=False)
+            turns = Rotation.from_matrix(run.frames[rows, n]).as_quat()
+            shapes = [shape_of(mesh, tuple(colours[n]))]
+            nodes.append(pose_node(bone.name, WORLD, run.x[rows, n], turns, shapes))
+        return _scene(run.wrist.title, times, nodes, None)
     if "network" in run.info:
         raise ParameterError(
             "a network of masses has no solid parts to write to .glb, .x3d or .wrl: "
             "write .html, .gif or .png"
         )
-    rows = rising_rows(run.t)
-    times = run.t[rows] - run.t[0]
     if "bodies" in run.info:
         return _bodies_scene(run, rows, times)
     replay = Replay(run, model, ground)
@@ -284,10 +285,15 @@ def _robot(model: Model, q: np.ndarray) -> tuple[list[SceneNode], dict[str, str]
         )
         by_joint.setdefault(solid.joint, []).append(placed)
     joints = sorted(by_joint)
-    poses = _joint_poses(model, q, joints)
+    data, poses = model.data(), np.empty((len(q), len(joints), 4, 4))
+    for k, posture in enumerate(q):
+        pin.forwardKinematics(model.pin, data, np.ascontiguousarray(posture))
+        for row, joint in enumerate(joints):
+            poses[k, row] = data.oMi[joint].homogeneous
     nodes, names, links = [], {}, link_names(model)
     for row, joint in enumerate(joints):
-        parent = _parent(model.pin, joint, joints)
+        above = [j for j in model.pin.supports[joint] if j in joints and j != joint]
+        parent = joints.index(above[-1]) if above else WORLD
         own = poses[:, row]
         if parent != WORLD:
             own = np.linalg.inv(poses[:, parent]) @ own
@@ -299,26 +305,6 @@ def _robot(model: Model, q: np.ndarray) -> tuple[list[SceneNode], dict[str, str]
         if word is not None:
             names[link] = word
     return nodes, names
-
-
-def _joint_poses(model: Model, q: np.ndarray, joints: Sequence[int]) -> np.ndarray:
-    """Of joints in the world (n, joints, 4, 4)."""
-    data = model.data()
-    poses = np.empty((len(q), len(joints), 4, 4))
-    for k, posture in enumerate(q):
-        pin.forwardKinematics(model.pin, data, np.ascontiguousarray(posture))
-        for row, joint in enumerate(joints):
-            poses[k, row] = data.oMi[joint].homogeneous
-    return poses
-
-
-def _parent(tree: pin.Model, joint: int, joints: Sequence[int]) -> int:
-    """Place of the nearest joint before this one that has a node."""
-    while joint > 0:
-        joint = int(tree.parents[joint])
-        if joint in joints:
-            return joints.index(joint)
-    return WORLD
 
 
 def _bodies_scene(run: Run, rows: np.ndarray, times: np.ndarray) -> MovingScene:
@@ -338,19 +324,6 @@ def _bodies_scene(run: Run, rows: np.ndarray, times: np.ndarray) -> MovingScene:
     return _scene(title, times, nodes, around, names)
 
 
-def _wrist_scene(run: WristRun) -> MovingScene:
-    rows = rising_rows(run.t)
-    colours = np.round(255 * bone_colours(run.wrist)).astype(int).tolist()
-    nodes = []
-    for n, bone in enumerate(run.wrist.bones):
-        corners = np.asarray(bone.mesh.vertices) - bone.mass.center
-        mesh = trimesh.Trimesh(corners, bone.mesh.faces, process=False)
-        turns = Rotation.from_matrix(run.frames[rows, n]).as_quat()
-        shapes = [shape_of(mesh, tuple(colours[n]))]
-        nodes.append(pose_node(bone.name, WORLD, run.x[rows, n], turns, shapes))
-    return _scene(run.wrist.title, run.t[rows] - run.t[0], nodes, None)
-
-
 def _held(places: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Places with each unknown one the last that was known, or the first."""
     last = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))
@@ -364,14 +337,6 @@ SCENE_FORMATS: dict[str, Callable[[MovingScene], bytes]] = {
     ".wrl": vrml,
 }
 """What makes the content of a file, by its ending."""
-
-
-def check_scene_path(path: Path) -> None:
-    """Refuse a file whose ending is not one of :data:`SCENE_FORMATS`."""
-    if path.suffix.lower() not in SCENE_FORMATS:
-        raise ParameterError(
-            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
-        )
 
 
 def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) -> Path:
@@ -388,8 +353,14 @@ def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) ->
         FileWriteError: it cannot be written.
     """
     path = Path(path)
-    check_scene_path(path)
-    content = SCENE_FORMATS[path.suffix.lower()](model_scene(model, q))
+    if path.suffix.lower() not in SCENE_FORMATS:
+        raise ParameterError(
+            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
+        )
+    at_rest = model.neutral() if q is None else model.check_configuration(q)
+    nodes, names = _robot(model, at_rest[None])
+    scene = _scene(model.title, np.zeros(1), nodes, None, names)
+    content = SCENE_FORMATS[path.suffix.lower()](scene)
     with atomic_stream(path) as stream:
         stream.write(content)
     return path

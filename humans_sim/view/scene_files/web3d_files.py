@@ -260,9 +260,12 @@ def vrml(scene: MovingScene) -> bytes:
 
 def _xml(node: Web3dNode, indent: str) -> Iterator[str]:
     name = f' DEF="{node.name}"' if node.name else ""
-    fields = "".join(
-        f" {field}={quoteattr(_xml_value(value))}" for field, value in node.fields
-    )
+    fields = ""
+    for field, value in node.fields:
+        text = _plain(value) if isinstance(value, str) else _number_text(value)
+        if isinstance(value, bool):
+            text = "true" if value else "false"
+        fields += f" {field}={quoteattr(text)}"
     if not node.nodes:
         yield f"{indent}<{node.kind}{name}{fields}/>"
         return
@@ -272,19 +275,19 @@ def _xml(node: Web3dNode, indent: str) -> Iterator[str]:
     yield f"{indent}</{node.kind}>"
 
 
-def _xml_value(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _plain(value)
-    return _number_text(value)
-
-
 def _braces(node: Web3dNode, indent: str) -> Iterator[str]:
     name = f"DEF {node.name} " if node.name else ""
     yield f"{indent}{name}{node.kind} {{"
     for field, value in node.fields:
-        yield f"{indent}  {field} {_vrml_value(value)}"
+        if isinstance(value, bool):
+            text = "TRUE" if value else "FALSE"
+        elif isinstance(value, str):
+            text = _plain(value).replace("\\", "\\\\").replace('"', '\\"')
+            text = f'"{text}"'
+        else:
+            text = _number_text(value)
+            text = f"[ {text} ]" if np.ndim(value) == 2 else text
+        yield f"{indent}  {field} {text}"
     several = [inner for field, inner in node.nodes if field == "children"]
     for field, inner in node.nodes:
         if field != "children":
@@ -297,16 +300,6 @@ def _braces(node: Web3dNode, indent: str) -> Iterator[str]:
             yield from _braces(inner, indent + "    ")
         yield f"{indent}  ]"
     yield f"{indent}}}"
-
-
-def _vrml_value(value: Value) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        text = _plain(value).replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{text}"'
-    text = _number_text(value)
-    return f"[ {text} ]" if np.ndim(value) == 2 else text
 
 
 def _number_text(value: float | np.ndarray) -> str:

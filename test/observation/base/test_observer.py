@@ -17,8 +17,8 @@ from humans_sim.actuation.servo_set import ServoNumbers
 from humans_sim.analysis.run_comparison import observe_run, sole_forces
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.control.task.task_functions import FramePose
-from humans_sim.observation import BaseObserver, ObservationError
 from humans_sim.observation.base.base_fit import fit_base
+from humans_sim.observation.base.observer import BaseObserver, ObservationError
 from humans_sim.results.run import Run
 
 LEFT_FIRST = ("l_sole", "r_sole")

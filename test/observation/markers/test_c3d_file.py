@@ -17,7 +17,7 @@ from humans_sim.observation.markers import (
     MarkerTrial,
     read_markers,
 )
-from humans_sim.observation.markers.axes import to_z_up
+from humans_sim.observation.markers.assemble import to_z_up
 from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
 Read = Callable[..., MarkerTrial]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from humans_sim.observation.markers import MarkerTrial, read_markers, write_c3d
-from humans_sim.observation.markers.axes import to_z_up
+from humans_sim.observation.markers.assemble import to_z_up
 from humans_sim.observation.markers.c3d_writer import ezc3d_module
 
 GRAVITY = 9.81

@@ -18,7 +18,7 @@ from humans_sim.observation.markers import (
     read_markers,
     write_c3d,
 )
-from humans_sim.observation.markers.axes import UP_AXES
+from humans_sim.observation.markers.assemble import UP_AXES
 from humans_sim.observation.markers.c3d_writer import ezc3d_module
 from humans_sim.observation.markers.trial import FileHeader
 

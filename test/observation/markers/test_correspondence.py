@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import humans_sim as hs
-from humans_sim.observation.markers.correspondence import (
+from humans_sim.observation.markers.marker_set import (
     Correspondence,
     identify,
     load_correspondence,

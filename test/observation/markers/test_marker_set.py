@@ -14,10 +14,10 @@ import trimesh
 
 import humans_sim as hs
 from humans_sim.core.resources import resource
-from humans_sim.observation.markers.correspondence import identify
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     MarkerSet,
+    identify,
     load_marker_set,
     marker_set_names,
 )

@@ -13,8 +13,8 @@ from humans_sim.observation.markers.playback import (
     PAUSED,
     PLAYING,
     Playback,
-    part_of,
 )
+from humans_sim.observation.markers.trial import part_of
 
 MS = 1_000_000
 T = 1_700_000_000_000_000_000

@@ -19,7 +19,7 @@ from humans_sim.observation.markers import (
     read_markers,
     write_trc,
 )
-from humans_sim.observation.markers.axes import METRES, UP_AXES
+from humans_sim.observation.markers.assemble import METRES, UP_AXES
 
 HEAD = (
     "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from plate_files import turned_corners
 
-from humans_sim.observation.markers.axes import UP_AXES, from_z_up
+from humans_sim.observation.markers.assemble import UP_AXES, from_z_up
 from humans_sim.observation.markers.c3d_file import find_up
 
 NAMES = ("LFHD", "RFHD", "LKNE", "LTOE", "RTOE")

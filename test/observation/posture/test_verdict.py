@@ -10,8 +10,13 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.observation.markers.synthetic import synthetic_trial
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
-from humans_sim.observation.posture.verdict import DOUBTFUL, FAILED, GOOD
+from humans_sim.observation.posture.result import (
+    DOUBTFUL,
+    FAILED,
+    GOOD,
+    MarkerStatus,
+    Reconstruction,
+)
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,12 @@ from humans_sim.observation.markers.marker_set import MarkerSet, marker_set_name
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.screening.arrangement import ExpectedMarkers, Tetrahedra
-from humans_sim.observation.screening.findings import (
-    Severity,
-    Topic,
-    match_sets,
-)
 from humans_sim.observation.screening.screen import (
     FACTORS,
     AxesKnown,
+    Severity,
+    Topic,
+    match_sets,
     screen,
     screen_scale,
 )

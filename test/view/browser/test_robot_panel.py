@@ -214,7 +214,7 @@ def test_a_page_that_only_shows(khr1: hs.Model) -> None:
         page.add_watch_panel()
         page.panel.show_walk()
         page.panel.show(Status(phase="walking"))
-        assert "walking" in page.panel._status._shown
+        assert "walking" in page.panel._shown
         controls = page.scene.server.gui._gui_input_handle_from_uuid.values()
         assert {c.label for c in controls} == {"Follow", "See through"}
         assert all(isinstance(c, viser.GuiCheckboxHandle) for c in controls)

@@ -243,18 +243,30 @@ def page(khr1: hs.Model) -> Iterator[WalkPage]:
 def test_page_follows_and_begins_anew(page: WalkPage, khr1: hs.Model) -> None:
     """The stage goes against the robot; time that goes back takes footprints away."""
     q = moved(khr1.neutral(), 3.0)
-    page.show(Seen(1.0, q, standing(khr1, q)))
+    page.show(Seen(time=1.0, q=q, touches=standing(khr1, q)))
     nodes = drawn(page.scene.server)
     assert nodes["/stage"].position == pytest.approx([-3.0, 0.0, 0.0])
     floor = nodes["/stage/scene/0_ground"]
     assert floor.position == pytest.approx([3.0, 0.0, 0.0])
     assert nodes["/stage/walk/made/l_sole_00"].visible
     start = khr1.neutral()
-    page.show(Seen(0.0, start, standing(khr1, start)))
+    page.show(Seen(q=start, touches=standing(khr1, start)))
     assert nodes["/stage/walk/made/l_sole_00"].position[0] == pytest.approx(
         0.0, abs=0.05
     )
     assert not nodes["/stage/walk/made/l_sole_01"].visible
+
+
+def test_page_shows_distance_and_speed(page: WalkPage, khr1: hs.Model) -> None:
+    """The status has the walk's own words, and distance and speed of the base."""
+    page.add_watch_panel()
+    assert page.panel is not None
+    page.panel.show_walk()
+    for t, x in ((0.0, 0.0), (2.0, 0.5)):
+        page._status_time = 0.0  # a status each time
+        page.show(Seen(time=t, q=moved(khr1.neutral(), x), phase="walking", steps=3))
+    for words in ("2.00 s", "walking", "0.250 m/s", "0.50 m", ">3<"):
+        assert words in page.panel._shown
 
 
 def test_page_shows_a_push(page: WalkPage, khr1: hs.Model) -> None:
@@ -263,7 +275,7 @@ def test_page_shows_a_push(page: WalkPage, khr1: hs.Model) -> None:
     page.add_panel(calls.actions())
     q = moved(khr1.neutral(), 0.0, yaw=np.pi / 2)
     control(page.scene.server, "Push").value = True
-    page.show(Seen(0.0, q))
+    page.show(Seen(q=q))
     arrow = drawn(page.scene.server)["/stage/walk/push"]
     assert arrow.visible
     along = arrow.points[0, 1] - arrow.points[0, 0]
