@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote
 
 import numpy as np
@@ -184,9 +184,9 @@ def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
         raise ModelFileError("not a mesh: it is an archive: unpack it", mesh.path)
     import trimesh  # slow to load
 
-    side = SideFiles(mesh, LARGEST_MESH - len(data))
+    side: Any = SideFiles(mesh, LARGEST_MESH - len(data))
     try:
-        made = trimesh.load(
+        made: Any = trimesh.load(
             io.BytesIO(data),
             file_type=ending[1:],
             resolver=side,

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -138,7 +138,7 @@ def read_mesh_file(
         data = re.sub(rb"(?m)^[ \t]+", b"", data)
     try:
         # From memory: what else a file names, such as materials, is not opened.
-        mesh = trimesh.load(
+        mesh: Any = trimesh.load(
             io.BytesIO(data), file_type=suffix[1:], force="mesh", process=False
         )
         vertices, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces)

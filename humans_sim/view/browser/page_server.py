@@ -320,7 +320,7 @@ class PageServer:
         # viser sets an asyncio event in the thread that changes the scene, too. That
         # walks through the list of those that wait while the loop changes it, and ends
         # now and then in an error there: others wake the loop by its own queue alone.
-        server = self.viser._websock_server
+        server: Any = self.viser._websock_server
         server.get_message_buffer().message_event = _LoopEvent(server._server_thread)
         self.incoming.watch(self.viser.gui)
         self.url = self._gate.url(self.viser.get_port())
@@ -330,7 +330,7 @@ class PageServer:
         """Close the page."""
         self._gate.open = False
         with contextlib.suppress(RuntimeError):  # it was stopped before
-            loop = self.viser._websock_server._background_event_loop
+            loop: Any = self.viser._websock_server._background_event_loop
             loop.call_soon_threadsafe(self._entrance.close)
         self.viser.stop()
 

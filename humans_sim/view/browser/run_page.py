@@ -144,7 +144,7 @@ class RunPanel:
             movie = gui.add_button("Film", icon=viser.Icon.MOVIE)
         for button, action in ((picture, screenshot), (movie, film)):
             button.on_click(
-                lambda event, do=action: event.client is None or do(event.client)
+                lambda event, do=action: do(event.client) if event.client else None
             )
 
     def show(self, wall: float) -> None:

@@ -168,7 +168,7 @@ class SkinLayer:
                 bone_wxyzs=turns[bones],
                 bone_positions=places[bones],
                 skin_weights=weights / weights.sum(axis=1)[:, None],
-                color=tuple(int(value) for value in skin.colours[k]),
+                color=np.asarray(skin.colours[k]),
                 opacity=opacity,
             )
             self.meshes.append(handle)

@@ -252,7 +252,7 @@ class WalkLayer:
         self, sole: Outline, colour: tuple[int, int, int]
     ) -> list[viser.MeshHandle]:
         """Filled outlines of a sole, as many as are kept, each with a darker rim."""
-        pale = tuple(round(c + _PALE * (255 - c)) for c in colour)
+        red, green, blue = (round(c + _PALE * (255 - c)) for c in colour)
         count = len(sole.corners)
         fan = np.array([(0, k, k + 1) for k in range(1, count - 1)])
         corners = _at_zero(sole.corners)
@@ -261,7 +261,7 @@ class WalkLayer:
         patches = []
         for k in range(LENGTH):
             name = f"{STAGE}/walk/made/{sole.name}_{k:02d}"
-            patches.append(self._flat(name, corners, fan, pale))
+            patches.append(self._flat(name, corners, fan, (red, green, blue)))
             faces = _ring_faces(count)
             self._flat(f"{name}/rim", rim, faces, colour).visible = True
         return patches
@@ -277,7 +277,7 @@ class WalkLayer:
         name: str,
         vertices: np.ndarray,
         faces: np.ndarray,
-        colour: tuple[int, ...],
+        colour: tuple[int, int, int],
     ) -> viser.MeshHandle:
         """Something that lies on the ground."""
         return self._api.add_mesh_simple(
@@ -333,8 +333,7 @@ class WalkLayer:
         self._below.position = (com[0], com[1], ground)
         self._plumb.position = (com[0], com[1], (com[2] + ground) / 2)
         self._plumb.scale = (1.0, 1.0, max(1e-6, float(com[2] - ground)))
-        for handle in (self._com, self._below, self._plumb):
-            handle.visible = True
+        self._com.visible = self._below.visible = self._plumb.visible = True
 
     def show_push(self, place: np.ndarray, direction: np.ndarray | None) -> None:
         """Show a push to a place by its unit direction; None takes it away."""

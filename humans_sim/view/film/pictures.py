@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pinocchio as pin
@@ -77,7 +77,7 @@ class BodyPainter(FigurePainter):
             polygons.append(corners[seen, :, :2])
             depths.append(corners[seen, :, 2].mean(axis=1))
             light = _SHADE + (1.0 - _SHADE) * np.clip(normals @ _LIGHT, 0.0, 1.0)
-            own = np.asarray(mesh.visual.face_colors)[:, :3] / 255.0
+            own = np.asarray(cast(Any, mesh.visual).face_colors)[:, :3] / 255.0
             colours.append((own * light[:, None])[seen])
         order = np.argsort(np.concatenate(depths))
         if self._floor:

@@ -264,7 +264,7 @@ def legend_handles(names: Sequence[str], styles: CurveStyles) -> list[Any]:
     for part, own in sides.items():
         pair = {LEFT_SIDE, RIGHT_SIDE} <= own.keys()
         pairs |= pair
-        entries = {part: "-"} if pair else {}
+        entries: dict[str, Any] = {part: "-"} if pair else {}
         for name in () if pair else own.values():
             entries[name] = styles.of(name)["linestyle"]
         handles += [
@@ -272,8 +272,8 @@ def legend_handles(names: Sequence[str], styles: CurveStyles) -> list[Any]:
             for label, style in entries.items()
         ]
     if pairs:
-        for label, style in (("solid: left", "-"), ("dashed: right", DASHED)):
-            handles.append(Line2D([], [], color="0.4", linestyle=style, label=label))
+        for label, dash in (("solid: left", (0, ())), ("dashed: right", DASHED)):
+            handles.append(Line2D([], [], color="0.4", linestyle=dash, label=label))
     return handles
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import trimesh
@@ -166,7 +167,7 @@ def flat_shape(vertices: np.ndarray, faces: np.ndarray, colour: Colour) -> Shape
 
 def coloured_shapes(mesh: trimesh.Trimesh) -> list[Shape]:
     """The faces of a mesh by their colours."""
-    colours = np.asarray(mesh.visual.face_colors)[:, :3]
+    colours = np.asarray(cast(Any, mesh.visual).face_colors)[:, :3]
     kinds, member = np.unique(colours, axis=0, return_inverse=True)
     shapes = []
     for k, colour in enumerate(kinds.tolist()):
