@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -30,6 +31,7 @@ from humans_sim.observation.markers.trial import MarkerTrial
 
 MARKER_SET, HEIGHT, MASS = "canonical", 1.741, 73.0
 """Who is in the recordings: what ``reconstruct`` needs to know of them [m, kg]."""
+WHO: dict[str, Any] = {"marker_set": MARKER_SET, "height": HEIGHT, "mass": MASS}
 _DURATION, _RATE = 0.8, 100.0
 _NOISE, _HIDDEN, _SEED = 0.0005, 0.03, 106
 _HELD = {"r_shoulder_pitch": 0.9, "r_elbow_pitch": 0.4}

@@ -20,9 +20,9 @@ from humans_sim.cli.options import (
     Seconds,
     checked_option,
     number,
+    options_of,
     output_folder,
     port_number,
-    reconstruction_options,
 )
 from humans_sim.cli.output import (
     Group,
@@ -46,7 +46,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True)
 _COLOURS = {"sure": "green", "likely": "blue", "uncertain": "yellow", "left out": "red"}
 
 
-@reconstruction_options("up", "units", "rate")
+@options_of(ReconstructionOptions, "up", "units", "rate")
 def draft(
     trials: Annotated[
         list[Path],
@@ -137,7 +137,8 @@ def _contents(drafted: MarkerSetDraft) -> dict[str, Any]:
 register(app, draft)
 
 
-@reconstruction_options(
+@options_of(
+    ReconstructionOptions,
     *("subject", "marker_set", "height", "mass", "correspondence"),
     *("up", "units", "rate"),
 )

@@ -21,9 +21,9 @@ from rich.table import Table
 from humans_sim.cli.options import (
     checked_option,
     number,
+    options_of,
     output_file,
     output_folder,
-    reconstruction_options,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.cli.signals import DoubtfulResultError
@@ -233,7 +233,8 @@ def _percent(share: float) -> str:
 _BECAME = {"failed": "failed", "doubtful": "gave doubtful results"}
 
 
-@reconstruction_options(
+@options_of(
+    ReconstructionOptions,
     *("marker_set", "height", "mass", "correspondence", "force"),
     *("up", "units", "rate", "convention"),
 )
@@ -354,7 +355,7 @@ _FIELDS = [
 ]
 
 
-@reconstruction_options(*_FIELDS)
+@options_of(ReconstructionOptions, *_FIELDS)
 def reconstruct(
     sources: Annotated[
         list[Path] | None, typer.Argument(help="Recordings, or folders of them.")
@@ -387,16 +388,10 @@ def reconstruct(
     if example:
         if sources is not None or options.has(PERSON):
             raise ParameterError("--example has a recording and a person of its own")
-        from humans_sim.applications import example_recordings as shipped
+        from humans_sim.applications.example_recordings import WHO, example_file
 
         say("the example is synthetic: a simulated person, pushed while standing")
-        sources = [shipped.example_file()]
-        options = replace(
-            options,
-            marker_set=shipped.MARKER_SET,
-            height=shipped.HEIGHT,
-            mass=shipped.MASS,
-        )
+        sources, options = [example_file()], replace(options, **WHO)
     if not sources:
         raise typer.BadParameter("give recordings or folders of them, or --example")
     jobs = plan_batch(sources, output, settings=options)

@@ -34,7 +34,7 @@ from humans_sim.control.walking.footsteps import (
 from humans_sim.control.walking.listed_footsteps import Heights, ListedStep, Treads
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.sole_legs import SettingError, sole_legs
+from humans_sim.control.walking.sole_legs import sole_legs
 from humans_sim.control.walking.timeline import (
     Footstep,
     SupportPhase,
@@ -48,6 +48,7 @@ from humans_sim.control.walking.whole_body_ik import (
     find_shoulders,
 )
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import SettingError
 from humans_sim.models import Model
 
 
