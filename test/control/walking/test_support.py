@@ -11,7 +11,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.control.walking import WalkSettings
 from humans_sim.control.walking.footsteps import Side, SolePair
-from humans_sim.control.walking.sole_legs import SettingError
+from humans_sim.core.settings import SettingError
 from humans_sim.core.convex_polygon import convex_hull
 
 
