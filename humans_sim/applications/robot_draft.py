@@ -133,7 +133,7 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...]) -> str:
     for name, foot in sides:
         if name not in frames:
             continue
-        rpy = _angles(foot.sole.rotation)
+        rpy = np.asarray(pin.rpy.matrixToRpy(foot.sole.rotation))
         turned = "" if np.abs(rpy).max() < 1e-6 else f", rpy: {_listed(rpy)}"
         lines.append(
             f"  - {{name: {name}, link: {foot.link}, "
@@ -212,10 +212,6 @@ def _doubts(model: Model, feet: Feet) -> Iterable[str]:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return ", ".join(names[:4]) + more
-
-
-def _angles(rotation: np.ndarray) -> np.ndarray:
-    return np.asarray(pin.rpy.matrixToRpy(rotation))
 
 
 def _listed(values: np.ndarray) -> str:

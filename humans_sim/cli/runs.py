@@ -45,7 +45,6 @@ from humans_sim.core.files import check_output_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from humans_sim.analysis.gait import WalkSummary
     from humans_sim.cli.stored_runs import Stored
     from humans_sim.results.check import Check
 
@@ -318,7 +317,17 @@ def report(
         summary = report_stored(stored, page, title, animation)
     checked = stored.check()
     if summary is not None:
-        print_summary(console, summary)
+        # The walk report.
+        table = table_of(summary.headline, "", "what", "how much")
+        section = ""
+        for row in summary.rows():
+            if row.section != section:
+                table.add_section()
+            table.add_row(
+                row.section if row.section != section else "", row.name, row.value
+            )
+            section = row.section
+        console.print(table)
     print_check(console, checked)
     say(f"written: {page}")
     verdict = None if summary is None else summary.verdict
@@ -366,18 +375,4 @@ def print_check(console: Console, checked: Check) -> None:
             finding.unit,
             escape(finding.where),
         )
-    console.print(table)
-
-
-def print_summary(console: Console, summary: WalkSummary) -> None:
-    """The walk report."""
-    table = table_of(summary.headline, "", "what", "how much")
-    section = ""
-    for row in summary.rows():
-        if row.section != section:
-            table.add_section()
-        table.add_row(
-            row.section if row.section != section else "", row.name, row.value
-        )
-        section = row.section
     console.print(table)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -27,7 +27,6 @@ from humans_sim.core.files import make_output_folder
 
 if TYPE_CHECKING:
     from humans_sim.applications.batch.sweeps import RunOutcome, SweptRun
-    from humans_sim.applications.batch.variations import Variation
 
 _SHOWN = 3
 """Errors of runs that are printed while a sweep runs; the others are in its table."""
@@ -111,7 +110,11 @@ def sweep(
     written = [output]
     say(f"written: {output}")
     if plot is not None:
-        _draw(rows, axes, metric, plot)
+        from humans_sim.view.plots.figure_panels import save_figure
+        from humans_sim.view.plots.sweep_plots import draw_sweep
+
+        with described_os_errors(plot):
+            save_figure(draw_sweep(rows, axes, metric), plot)
         written.append(plot)
         say(f"drawn: {plot}")
     _print_all(outcomes, None if cluster else crew, wall)
@@ -166,19 +169,6 @@ def _pace(done: int, left: int, elapsed: float) -> str:
 
 def _failures(outcomes: Sequence[RunOutcome]) -> int:
     return sum(outcome.state == "failed" for outcome in outcomes)
-
-
-def _draw(
-    rows: Sequence[dict[str, Any]],
-    axes: Sequence[Variation],
-    metric: str,
-    path: Path,
-) -> None:
-    from humans_sim.view.plots.figure_panels import save_figure
-    from humans_sim.view.plots.sweep_plots import draw_sweep
-
-    with described_os_errors(path):
-        save_figure(draw_sweep(rows, axes, metric), path)
 
 
 def _print_all(

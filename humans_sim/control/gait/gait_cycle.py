@@ -238,7 +238,13 @@ class GaitCycle:
             lift = self._hip[1] * np.sin(turn[:, 0])
             self.legs: LegPath = fit.fit(phase, hip, side, lift)
             q = self._postures(q, turn, base)
-            self._store(q)
+            # Periodic splines through the samples.
+            self._joints = _periodic(q[:, 7:])
+            place = q[:, :3].copy()
+            place[:, 0] -= self.stride * self._phase
+            self._place = _periodic(place)
+            turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
+            self._turn = _periodic(turns)
             now, zmp_now = self._dynamics()
             zmp_target = zmp_target + _RELAXED * _smooth(zmp - zmp_now, _KEPT)
             com = self._com_of(zmp_target, now[:, 2])
@@ -316,15 +322,6 @@ class GaitCycle:
             f"the legs of {model.name} do not reach the feet of this walk: "
             f"{np.abs(e).max():.2g} m are missing"
         )
-
-    def _store(self, q: np.ndarray) -> None:
-        """Periodic splines through the samples."""
-        self._joints = _periodic(q[:, 7:])
-        place = q[:, :3].copy()
-        place[:, 0] -= self.stride * self._phase
-        self._place = _periodic(place)
-        turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
-        self._turn = _periodic(turns)
 
     def at(self, phase: float) -> GaitPoint:
         """The motion at a phase [strides], which may be below 0 or above 1."""
