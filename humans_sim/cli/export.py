@@ -141,8 +141,7 @@ def compare(
     a: RunFile,
     b: Annotated[Path, typer.Argument(help="A run file of the same system.")],
     output: Annotated[
-        Path | None,
-        output_option("Write it as one page, too.", ".html"),
+        Path | None, output_option("Write it as one page, too.", ".html")
     ] = None,
     plot: Annotated[
         Path | None, picture_option("Draw both runs over each other")

@@ -25,43 +25,16 @@ Command = Callable[..., None]
 Check = Callable[[typer.CallbackParam, Any], Any]
 
 
-class Method(StrEnum):
-    """How contacts are treated in time."""
-
-    EVENT_DRIVEN = "event_driven"
-    TIME_STEPPING = "time_stepping"
-
-
-class WristMethod(StrEnum):
-    """By which the bones of a wrist move."""
-
-    COMPLEMENTARITY = "complementarity"
-    PENALTY = "penalty"
-    QUASISTATIC = "quasistatic"
-
-
-class Integrator(StrEnum):
-    """Integrator of smooth motion."""
-
-    AUTOMATIC = "automatic"
-    DOP853 = "dop853"
-    RADAU = "radau"
-    ROSENBROCK = "rosenbrock"
-    CVODE = "cvode"
-
-
-class Drive(StrEnum):
-    """The drive of a walk's joints."""
-
-    TORQUE = "torque"
-    SERVO = "servo"
-
-
-class Feedback(StrEnum):
-    """The feedback of a controller."""
-
-    TRUE_STATE = "true_state"
-    OBSERVER = "observer"
+Method = StrEnum("Method", "EVENT_DRIVEN TIME_STEPPING")
+"""How contacts are treated in time."""
+WristMethod = StrEnum("WristMethod", "COMPLEMENTARITY PENALTY QUASISTATIC")
+"""By which the bones of a wrist move."""
+Integrator = StrEnum("Integrator", "AUTOMATIC DOP853 RADAU ROSENBROCK CVODE")
+"""Integrator of smooth motion."""
+Drive = StrEnum("Drive", "TORQUE SERVO")
+"""The drive of a walk's joints."""
+Feedback = StrEnum("Feedback", "TRUE_STATE OBSERVER")
+"""The feedback of a controller."""
 
 
 def number(
@@ -135,6 +108,19 @@ Mass = Annotated[float | None, checked_option("Body mass in kilograms.", positiv
 Overwrite = Annotated[bool, flag("--overwrite", "Over a file that is there.")]
 RunFile = Annotated[Path, typer.Argument(help="A run file, .npz.")]
 PageTitle = Annotated[str, typer.Option(help="Heading of the page.")]
+PagePort = Annotated[int, checked_option("First port to try; 0: any.", port_number)]
+PageHost = Annotated[
+    str, typer.Option(help="Address to listen on; the default is this machine only.")
+]
+Workers = Annotated[
+    int | None,
+    checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
+]
+Cluster = Annotated[
+    str | None, typer.Option(help="Address of a dask scheduler, instead.")
+]
+Again = Annotated[bool, flag("--again", "Do again what is done.")]
+Example = Annotated[bool, flag("--example", "The synthetic recording of the package.")]
 
 
 SCENES = (".glb", ".x3d", ".wrl")
@@ -194,6 +180,10 @@ model_names = named("models")
 scenario_names = named("scenarios")
 graph_names = named("graphs")
 robot_names = named("kondo")
+_SCENARIO = "Name of a scenario, or a scenario file of your own."
+ScenarioName = Annotated[
+    str, typer.Argument(help=_SCENARIO, autocompletion=scenario_names)
+]
 
 
 def marker_set_names(incomplete: str) -> list[str]:

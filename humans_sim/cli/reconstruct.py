@@ -19,13 +19,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from humans_sim.cli.options import (
-    checked_option,
-    number,
+    Again,
+    Cluster,
+    Example,
+    Workers,
     options_of,
     output_file,
     output_folder,
 )
-from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.cli.signals import DoubtfulResultError
 from humans_sim.core.errors import HumansError, ParameterError, printable
 from humans_sim.core.files import make_output_folder
@@ -333,10 +335,7 @@ def _print_marker_sets() -> None:
     from humans_sim.observation.markers.marker_set import marker_set_names as all_names
 
     human = load_model("human36")
-    table = Table(title="marker sets")
-    table.add_column("name")
-    table.add_column("what it is")
-    table.add_column("markers", justify="right")
+    table = table_of("marker sets", "name", "what it is", right=("markers",))
     listed = []
     for name in all_names():
         marker_set = load_marker_set(name, human)
@@ -360,9 +359,7 @@ def reconstruct(
     sources: Annotated[
         list[Path] | None, typer.Argument(help="Recordings, or folders of them.")
     ] = None,
-    example: Annotated[
-        bool, typer.Option("--example", help="The synthetic recording of the package.")
-    ] = False,
+    example: Example = False,
     *,
     options: ReconstructionOptions,
     output: Annotated[
@@ -371,16 +368,9 @@ def reconstruct(
             "--output", "-o", help="Folder of the results.", callback=output_folder
         ),
     ] = Path("reconstructed"),
-    workers: Annotated[
-        int | None,
-        checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler, instead.")
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Do again what is done.")
-    ] = False,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    again: Again = False,
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch

@@ -76,10 +76,7 @@ def retarget(
     simulate: Annotated[
         bool, typer.Option(help="Try it on the simulated robot before it is written.")
     ] = True,
-    plot: Annotated[
-        Path | None,
-        picture_option("Draw the motion"),
-    ] = None,
+    plot: Annotated[Path | None, picture_option("Draw the motion")] = None,
     animate: Annotated[
         Path | None,
         checked_option(

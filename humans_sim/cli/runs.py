@@ -20,6 +20,7 @@ from humans_sim.cli.options import (
     Method,
     PageTitle,
     RunFile,
+    ScenarioName,
     checked_option,
     flag,
     model_names,
@@ -29,7 +30,6 @@ from humans_sim.cli.options import (
     output_option,
     picture_option,
     positive,
-    scenario_names,
 )
 from humans_sim.cli.output import (
     console,
@@ -55,13 +55,7 @@ _NOT_RIGHT = "the run is not physically right: see the table"
 
 
 def run(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a scenario, or a scenario file of your own.",
-            autocompletion=scenario_names,
-        ),
-    ] = "",
+    scenario: ScenarioName = "",
     model: Annotated[
         str | None,
         typer.Option(help="Another biped model.", autocompletion=model_names),
@@ -100,10 +94,7 @@ def run(
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        picture_option("Draw the run"),
-    ] = None,
+    plot: Annotated[Path | None, picture_option("Draw the run")] = None,
     animate: Annotated[
         Path | None,
         checked_option(
@@ -293,8 +284,7 @@ def check(file: RunFile) -> None:
 def report(
     file: RunFile,
     output: Annotated[
-        Path | None,
-        output_option("The page; default: beside the run.", ".html"),
+        Path | None, output_option("The page; default: beside the run.", ".html")
     ] = None,
     title: PageTitle = "",
     animation: Annotated[

@@ -14,12 +14,14 @@ import typer
 from rich.markup import escape
 
 from humans_sim.cli.options import (
+    Again,
+    Cluster,
+    ScenarioName,
+    Workers,
     checked_option,
-    flag,
     number,
     output_option,
     picture_option,
-    scenario_names,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
@@ -33,13 +35,7 @@ _SHOWN = 3
 
 
 def sweep(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a scenario, or a scenario file of your own.",
-            autocompletion=scenario_names,
-        ),
-    ],
+    scenario: ScenarioName,
     vary: Annotated[
         list[str] | None,
         typer.Option(help="KEY=FROM:TO:COUNT or KEY=A,B,C; several: all combinations."),
@@ -60,20 +56,14 @@ def sweep(
         ),
     ] = Path("sweep.csv"),
     plot: Annotated[
-        Path | None,
-        picture_option("Draw a metric over one or two values"),
+        Path | None, picture_option("Draw a metric over one or two values")
     ] = None,
     metric: Annotated[
         str, typer.Option(help="Drawn: success, or a column of the table.")
     ] = "success",
-    workers: Annotated[
-        int | None,
-        checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler, instead.")
-    ] = None,
-    again: Annotated[bool, flag("--again", "Do again what is done.")] = False,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    again: Again = False,
 ) -> None:
     """Simulate a scenario with many values and seeds; one table, and a plot."""
     from humans_sim.applications.batch.runner import cores
