@@ -420,7 +420,6 @@ def open_adjustment(
 def draft_from_recordings(
     files: Sequence[Path | str],
     *,
-    model: str = HUMAN,
     height: float | None = None,
     reading: ReadOptions | None = None,
     title: str = "",
@@ -430,7 +429,6 @@ def draft_from_recordings(
 
     Args:
         files: a recording of standing still, then motions if there are.
-        model: name of the model.
         height: stature, if known [m].
         reading: what the files leave open.
         title: of the set.
@@ -448,5 +446,5 @@ def draft_from_recordings(
         trials.append(trial)
     title = title or f"Draft from {Path(files[0]).name}"
     return draft_marker_set(
-        load_model(model), trials[0], trials[1:], height=height, title=title
+        load_model(HUMAN), trials[0], trials[1:], height=height, title=title
     )

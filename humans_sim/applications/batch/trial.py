@@ -121,8 +121,15 @@ class Job:
         return str(self.source)
 
     def run(self, watch: Watch | None = None) -> Outcome:
-        """Do it."""
-        return run_job(self, watch)
+        """Do the trial; whatever goes wrong is reported, not raised."""
+
+        def do(ledger: Ledger) -> Outcome:
+            fingerprint = self.fingerprint()
+            before = previous_outcome(self, ledger, fingerprint)
+            return before or _reconstruct_trial(self, ledger, fingerprint, watch)
+
+        outcome: Outcome = run_claimed(self, do)
+        return outcome
 
     def previous(self, ledger: Ledger) -> Outcome | None:
         """The outcome of an earlier batch, if that still holds."""
@@ -184,18 +191,6 @@ def _recorded(stored: dict[str, Any]) -> Outcome | None:
     if not fits(stored, _RECORD) or stored["summary"]["frames"] < 1:
         return None
     return Outcome(**{**stored, "files": tuple(stored["files"])})
-
-
-def run_job(job: Job, watch: Watch | None = None) -> Outcome:
-    """Do a trial; whatever goes wrong is reported, not raised."""
-
-    def do(ledger: Ledger) -> Outcome:
-        fingerprint = job.fingerprint()
-        before = previous_outcome(job, ledger, fingerprint)
-        return before or _reconstruct_trial(job, ledger, fingerprint, watch)
-
-    outcome: Outcome = run_claimed(job, do)
-    return outcome
 
 
 def _reconstruct_trial(

@@ -22,7 +22,7 @@ from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact import HalfSpace
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import atomic_stream
+from humans_sim.core.files import atomic_stream, check_ending
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.results.record import recorded_ground, recorded_model
@@ -366,14 +366,6 @@ SCENE_FORMATS: dict[str, Callable[[MovingScene], bytes]] = {
 """What makes the content of a file, by its ending."""
 
 
-def check_scene_path(path: Path) -> None:
-    """Refuse a file whose ending is not one of :data:`SCENE_FORMATS`."""
-    if path.suffix.lower() not in SCENE_FORMATS:
-        raise ParameterError(
-            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
-        )
-
-
 def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) -> Path:
     """Write a model as a tree of its links: glTF (.glb), X3D (.x3d) or VRML (.wrl).
 
@@ -388,8 +380,8 @@ def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) ->
         FileWriteError: it cannot be written.
     """
     path = Path(path)
-    check_scene_path(path)
-    content = SCENE_FORMATS[path.suffix.lower()](model_scene(model, q))
+    ending = check_ending("a scene", path, SCENE_FORMATS)
+    content = SCENE_FORMATS[ending](model_scene(model, q))
     with atomic_stream(path) as stream:
         stream.write(content)
     return path
