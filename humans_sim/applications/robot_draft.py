@@ -30,15 +30,8 @@ _SAME = 2e-3
 """How far a frame of the URDF may be from a sole that it is [m, 1]."""
 _CORNERS = ("toe_left", "heel_left", "heel_right", "toe_right")
 _SHOWN = (
-    "turns",
-    "com_height",
-    "stance_width",
-    "step_duration",
-    "foot_lift",
-    "max_forward",
-    "max_backward",
-    "max_sideways",
-    "max_turn",
+    *("turns", "com_height", "stance_width", "step_duration", "foot_lift"),
+    *("max_forward", "max_backward", "max_sideways", "max_turn"),
 )
 """Settings that people change first; the others are there as comments."""
 

@@ -95,7 +95,6 @@ def picture_option(text: str) -> Any:
 
 
 positive = number(above=0.0)
-share = number(least=0.0, most=1.0)
 Seconds = Annotated[
     float | None, checked_option("End after so long; default: Ctrl-C.", positive)
 ]
