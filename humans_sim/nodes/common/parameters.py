@@ -112,9 +112,16 @@ class Parameters:
         self._node.add_on_set_parameters_callback(judge)
         return lambda: str(self._node.get_parameter(name).value)
 
-    def count(self, name: str, default: int, description: str, low: int = 0) -> int:
-        """A whole number, ``low`` or more."""
-        value = self.number(name, default, description, low)
+    def count(
+        self,
+        name: str,
+        default: int,
+        description: str,
+        low: int = 0,
+        high: float = math.inf,
+    ) -> int:
+        """A whole number from ``low`` to ``high``."""
+        value = self.number(name, default, description, low, high)
         if value != int(value):
             raise ParameterError(f"{name} must be a whole number, not {value}")
         return int(value)
