@@ -84,13 +84,13 @@ class RobotSettings:
     model: str
     channels: ChannelMap
     limits: Limits = Limits()
-    self_collision: AllowedOverlap | None = AllowedOverlap()
     protocol: str = setting(PROTOCOLS[0], "what its boards speak", choices=PROTOCOLS)
     ids: tuple[int, ...] = setting(
         (0, 1), "of the boards, in the order of the channels"
     )
     unused: int = setting(LOW, "what a channel without a servo is sent")
     period: float = setting(0.01, "between two set points on the line [s]", 0.002, 0.1)
+    self_collision: AllowedOverlap | None = AllowedOverlap()
 
     def __post_init__(self) -> None:
         """Refuse numbers out of their ranges."""
@@ -116,7 +116,7 @@ def load_robot(name: Path | str = "khr1") -> RobotSettings:
     if "self_collision" in parts:
         overlap = _overlap(parts["self_collision"])
     model, channels = model_name_in(parts["model"]), channels_of(parts["channels"])
-    make = partial(RobotSettings, model, channels, limits, overlap)
+    make = partial(RobotSettings, model, channels, limits, self_collision=overlap)
     if "boards" not in parts:
         return make()
     readers = {"ids": _ids, "unused": _unused}
