@@ -37,7 +37,6 @@ from humans_sim.control.trajectories.trajectory import (
 from humans_sim.control.trajectories.trajectory import (
     TrajectoryFileError as TrajectoryFileError,
 )
-from humans_sim.control.walking.sole_legs import SettingError as SettingError
 from humans_sim.control.walking.whole_body_ik import ReachError as ReachError
 from humans_sim.core.errors import ConfigurationError as ConfigurationError
 from humans_sim.core.errors import FileError as FileError
@@ -49,6 +48,7 @@ from humans_sim.core.errors import ParameterError as ParameterError
 from humans_sim.core.errors import RunFileError as RunFileError
 from humans_sim.core.errors import UnknownModelError as UnknownModelError
 from humans_sim.core.expressions import ExpressionError as ExpressionError
+from humans_sim.core.settings import SettingError as SettingError
 from humans_sim.dynamics.integrators import IntegrationError as IntegrationError
 from humans_sim.dynamics.simulation import SimulationError as SimulationError
 from humans_sim.dynamics.stepper import ActuationError as ActuationError

@@ -27,6 +27,8 @@ WITH_DEFAULT |= {"choices", "text", "flag", "declare_parameter"}
 """Declarations of a parameter: name, default, description."""
 WITHOUT_DEFAULT = {"numbers", "path", "texts"}
 """Declarations of a parameter: name, description; empty where nothing is given."""
+SETTING = "setting"
+"""Fields of settings: default, description; the name may be given by ``name``."""
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Module:
         self._values: dict[str, list[ast.expr]] = {}
         self._imports: dict[str, str] = {}
         self.uses: dict[str, set[str]] = {}
+        self.fields: dict[ast.expr, str] = {}
         self._function: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree):  # outer functions come first
             if isinstance(node, ast.FunctionDef):
@@ -73,6 +76,8 @@ class Module:
                 self._take_import(node)
             elif isinstance(node, ast.Assign):
                 self._take_assignment(node)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self.fields[node.value] = ast.unparse(node.target)
 
     def _keep(self, names: set[str]) -> None:
         """Forget the functions and classes that neither the node uses nor these do."""
@@ -285,6 +290,11 @@ def _parameter(
     if name == "declare_parameter" and len(texts) >= 2:
         default = texts[1] if texts[1][:1] != "<" else "derived"
         return texts[0], default, ""
+    if name == SETTING and len(texts) >= 2 and call in module.fields:
+        own = [module.text_of(k.value) for k in call.keywords if k.arg == "name"]
+        default = "" if texts[0] in ("None", "()") else texts[0]
+        default = default if default[:1] != "<" else "derived"
+        return (own or [module.fields[call]])[0], default, texts[1]
     if name == "request_folder":
         return name, "", "files of requests are in it; empty: where the node began"
     if owner not in ("given", "parameters", "Parameters(self)", "") or not texts:

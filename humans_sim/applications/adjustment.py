@@ -421,7 +421,6 @@ def open_adjustment(
 def draft_from_recordings(
     files: Sequence[Path | str],
     *,
-    model: str = HUMAN,
     height: float | None = None,
     reading: ReadOptions | None = None,
     title: str = "",
@@ -431,7 +430,6 @@ def draft_from_recordings(
 
     Args:
         files: a recording of standing still, then motions if there are.
-        model: name of the model.
         height: stature, if known [m].
         reading: what the files leave open.
         title: of the set.
@@ -449,5 +447,5 @@ def draft_from_recordings(
         trials.append(trial)
     title = title or f"Draft from {Path(files[0]).name}"
     return draft_marker_set(
-        load_model(model), trials[0], trials[1:], height=height, title=title
+        load_model(HUMAN), trials[0], trials[1:], height=height, title=title
     )

@@ -86,10 +86,9 @@ def numbers_of(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> A
     numbers = {key: item.number() for key, item in value.mapping().items()}
     try:
         with located_errors(value):
-            made = make(*arguments, **numbers)
+            return make(*arguments, **numbers)
     except TypeError as error:
         raise value.error(f"these parameters do not fit: {error}") from None
-    return made
 
 
 def torques_of(value: YamlValue | None, model: Model) -> IdealTorque:
@@ -99,8 +98,7 @@ def torques_of(value: YamlValue | None, model: Model) -> IdealTorque:
     _, section = only(value, ("torque",))
     numbers = {k: v.number() for k, v in section.fields((), ("delay",)).items()}
     with located_errors(section):
-        torques = IdealTorque(model, **numbers)
-    return torques
+        return IdealTorque(model, **numbers)
 
 
 def period_of(given: Mapping[str, YamlValue], otherwise: float = _PERIOD) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -30,8 +31,8 @@ from humans_sim.observation.markers.trial import MarkerTrial
 
 MARKER_SET, HEIGHT, MASS = "canonical", 1.741, 73.0
 """Who is in the recordings: what ``reconstruct`` needs to know of them [m, kg]."""
-_DURATION, _RATE = 0.8, 100.0
-_NOISE, _HIDDEN, _SEED = 0.0005, 0.03, 106
+WHO: dict[str, Any] = {"marker_set": MARKER_SET, "height": HEIGHT, "mass": MASS}
+_DURATION, _HIDDEN, _SEED = 0.8, 0.03, 106
 _HELD = {"r_shoulder_pitch": 0.9, "r_elbow_pitch": 0.4}
 """Joints that stay: the right hand ahead [rad]."""
 _BENT = {"hip_pitch": 0.25, "knee": -0.4, "ankle_pitch": 0.15}
@@ -54,20 +55,23 @@ def pushed(model: Model, t: float) -> np.ndarray:
     return model.standing(joints)
 
 
-def write_example(path: Path) -> Path:
-    """Make the recording and write it."""
+def _seen(posture: Callable[[Model, float], np.ndarray], **options: Any) -> MarkerTrial:
+    """The person's tags at 100 Hz, with noise of 0.5 mm and gaps of 50 ms."""
     model = load_model("human36", height=HEIGHT, mass=MASS)
-    trial = synthetic_trial(
+    return synthetic_trial(
         model,
         MARKER_SET,
-        lambda t: pushed(model, t),
-        duration=_DURATION,
-        rate=_RATE,
-        noise=_NOISE,
-        dropout=_HIDDEN,
+        lambda t: posture(model, t),
+        rate=100.0,
+        noise=0.0005,
         gap=0.05,
-        seed=_SEED,
+        **options,
     )
+
+
+def write_example(path: Path) -> Path:
+    """Make the recording and write it."""
+    trial = _seen(pushed, duration=_DURATION, dropout=_HIDDEN, seed=_SEED)
     names = [f"{name} {axis}" for name in trial.names for axis in "xyz"]
     lines = [",".join(["Frame", *names])]
     for frame, row in zip(trial.frames, trial.positions, strict=True):
@@ -80,8 +84,7 @@ def write_example(path: Path) -> Path:
     return path
 
 
-_MOTION_DURATION, _MOTION_RATE = 4.0, 100.0
-_MOTION_NOISE, _MOTION_HIDDEN, _MOTION_SEED = 0.0005, 0.02, 7
+_MOTION_DURATION, _MOTION_HIDDEN, _MOTION_SEED = 4.0, 0.02, 7
 _SQUAT = {"hip_pitch": 1.5, "knee": -1.6, "ankle_pitch": 0.55, "shoulder_pitch": 1.2}
 """Largest angles of both sides; the feet stay flat [rad]."""
 
@@ -130,15 +133,9 @@ def example_posture(model: Model, motion: str, t: float) -> np.ndarray:
 
 def example_markers(motion: str) -> MarkerTrial:
     """The markers of a motion of :data:`MOTIONS`, 4 s at 100 Hz."""
-    model = load_model("human36", height=HEIGHT, mass=MASS)
-    return synthetic_trial(
-        model,
-        MARKER_SET,
-        lambda t: example_posture(model, motion, t),
+    return _seen(
+        lambda model, t: example_posture(model, motion, t),
         duration=_MOTION_DURATION,
-        rate=_MOTION_RATE,
-        noise=_MOTION_NOISE,
         dropout=_MOTION_HIDDEN,
-        gap=0.05,
         seed=_MOTION_SEED,
     )

@@ -79,7 +79,13 @@ class LawStation:
                 "takes those of Bip"
             )
         self.model = simulation.system.model
-        self.drives = _parts(simulation.actuation)
+        actuation = simulation.actuation
+        parts: tuple[Actuation, ...] = (actuation,)
+        if isinstance(actuation, CompositeActuation):
+            parts = actuation.parts
+        self.drives = tuple(
+            part for part in parts if isinstance(part, DelayedActuation)
+        )
         self._composite = isinstance(simulation.actuation, CompositeActuation)
         bent: tuple[str, ...] = ()
         named: tuple[str, ...] = ()
@@ -168,10 +174,3 @@ def _names(scenario: str, drives: DelayedActuation) -> tuple[str, ...]:
         f"{scenario}: drives of the kind {type(drives).__name__} have states that no "
         "topic has"
     )
-
-
-def _parts(actuation: Actuation) -> tuple[DelayedActuation, ...]:
-    parts: tuple[Actuation, ...] = (actuation,)
-    if isinstance(actuation, CompositeActuation):
-        parts = actuation.parts
-    return tuple(part for part in parts if isinstance(part, DelayedActuation))

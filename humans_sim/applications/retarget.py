@@ -7,7 +7,6 @@ Kondo's CSV (for boards that send positions alone), a JointTrajectory (YAML), or
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-from mcap_ros2.writer import Writer
 
 from humans_sim.analysis.foot_contacts import find_contacts, sole_points
 from humans_sim.analysis.inverse_dynamics import rates
@@ -30,7 +28,7 @@ from humans_sim.control.retargeting.robot_motion import RobotMotion, low_pass
 from humans_sim.control.retargeting.settings import RetargetError, RetargetSettings
 from humans_sim.control.walking.sole_legs import sole_sides
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import atomic_stream, write_atomically
+from humans_sim.core.files import write_atomically
 from humans_sim.core.resources import resource
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.motion.channels import SHORTEST, timed_motion
@@ -40,12 +38,15 @@ from humans_sim.models import Model, load_model
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import Reconstruction, load_reconstruction
 from humans_sim.results.ros_files import (
+    Message,
+    RosTopics,
+    Stamp,
     base_transform,
     head,
     joint_state,
     nanoseconds,
-    schema,
     stamp_of,
+    write_topics,
 )
 
 _QUICKEST = 5.0
@@ -212,11 +213,6 @@ def captured_motion(
 
 ENDINGS = (".csv", ".yaml", ".yml", ".mcap")
 _DIGITS = 6
-_TOPICS = {
-    "/joint_trajectory": "trajectory_msgs/JointTrajectory",
-    "/joint_states": "sensor_msgs/JointState",
-    "/tf": "tf2_msgs/TFMessage",
-}
 
 
 def write_robot_motion(motion: RobotMotion, path: Path | str) -> Path:
@@ -285,28 +281,20 @@ def _plain(row: np.ndarray) -> list[float]:
 
 
 def _write_mcap(motion: RobotMotion, path: Path) -> Path:
-    with atomic_stream(path) as stream:
-        writer = Writer(stream)
-        about = {"model": motion.model.name, "remarks": list(motion.remarks)}
-        writer.add_metadata(
-            "humans_sim", {name: json.dumps(value) for name, value in about.items()}
-        )
-        schemas = {
-            topic: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
-            for topic, kind in _TOPICS.items()
-        }
-        topic = "/joint_trajectory"
-        writer.write_message(topic, schemas[topic], joint_trajectory(motion), 0, 0, 0)
-        for k, now in enumerate(motion.t.tolist()):
-            time = nanoseconds(now)
-            stamp, joints = stamp_of(time), motion.model.joint_names
-            messages = {
-                "/joint_states": joint_state(
-                    stamp, joints, motion.joints[k], motion.v[k, 6:], motion.torques[k]
-                ),
-                "/tf": base_transform(motion.q[k], stamp),
-            }
-            for topic, message in messages.items():
-                writer.write_message(topic, schemas[topic], message, time, time, k)
-        writer.finish()
-    return path
+    def joints(k: int, stamp: Stamp) -> Message:
+        rows = motion.joints[k], motion.v[k, 6:], motion.torques[k]
+        return joint_state(stamp, motion.model.joint_names, *rows)
+
+    trajectory = [(0.0, lambda _: joint_trajectory(motion))]
+    topics = RosTopics(
+        sampled={
+            "/joint_states": ("sensor_msgs/JointState", joints),
+            "/tf": (
+                "tf2_msgs/TFMessage",
+                lambda k, stamp: base_transform(motion.q[k], stamp),
+            ),
+        },
+        single={"/joint_trajectory": ("trajectory_msgs/JointTrajectory", trajectory)},
+    )
+    about = {"model": motion.model.name, "remarks": list(motion.remarks)}
+    return write_topics(path, motion.t.tolist(), topics, about)

@@ -109,14 +109,7 @@ def _tried(
         t_end=motion.duration + 2.0 * REST,
         sampling_period=motion.period,
     )
-    return judge_run(motion, run, setup.fall_tilt)
-
-
-def judge_run(motion: RobotMotion, run: Run, fall_tilt: float) -> RetargetTrial:
-    """The result of a motion in a run that begins :data:`REST` earlier.
-
-    Beyond ``fall_tilt`` of its base the robot has fallen [rad].
-    """
+    # The run begins earlier than the motion, by REST.
     times = run.t - REST
     rows = np.clip(np.round(times / motion.period).astype(int), 0, len(motion.t) - 1)
     up = _upright(run.q) - _upright(motion.q)[rows]
@@ -126,7 +119,7 @@ def judge_run(motion: RobotMotion, run: Run, fall_tilt: float) -> RetargetTrial:
     inside = (times >= 0.0) & (times <= motion.duration)
     away = np.abs(run.q[inside, 7:] - motion.joints[rows[inside]])
     return RetargetTrial(
-        run, tilt > fall_tilt, tilt, slip, when, sole, float(np.median(away))
+        run, tilt > setup.fall_tilt, tilt, slip, when, sole, float(np.median(away))
     )
 
 

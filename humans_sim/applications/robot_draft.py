@@ -30,15 +30,8 @@ _SAME = 2e-3
 """How far a frame of the URDF may be from a sole that it is [m, 1]."""
 _CORNERS = ("toe_left", "heel_left", "heel_right", "toe_right")
 _SHOWN = (
-    "turns",
-    "com_height",
-    "stance_width",
-    "step_duration",
-    "foot_lift",
-    "max_forward",
-    "max_backward",
-    "max_sideways",
-    "max_turn",
+    *("turns", "com_height", "stance_width", "step_duration", "foot_lift"),
+    *("max_forward", "max_backward", "max_sideways", "max_turn"),
 )
 """Settings that people change first; the others are there as comments."""
 
@@ -133,7 +126,7 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...]) -> str:
     for name, foot in sides:
         if name not in frames:
             continue
-        rpy = _angles(foot.sole.rotation)
+        rpy = np.asarray(pin.rpy.matrixToRpy(foot.sole.rotation))
         turned = "" if np.abs(rpy).max() < 1e-6 else f", rpy: {_listed(rpy)}"
         lines.append(
             f"  - {{name: {name}, link: {foot.link}, "
@@ -212,10 +205,6 @@ def _doubts(model: Model, feet: Feet) -> Iterable[str]:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return ", ".join(names[:4]) + more
-
-
-def _angles(rotation: np.ndarray) -> np.ndarray:
-    return np.asarray(pin.rpy.matrixToRpy(rotation))
 
 
 def _listed(values: np.ndarray) -> str:

@@ -86,9 +86,7 @@ def build_controller(
     with located_errors(section):
         if kind == WALK:
             return walk_control(section, actuation, model, scene, walking, pace)
-        request = ControlSection(section, actuation, model, scene)
-        control = _CONTROLLERS[kind](request)
-    return control
+        return _CONTROLLERS[kind](ControlSection(section, actuation, model, scene))
 
 
 def _alone(value: YamlValue, model: Model) -> ControlSetup:
@@ -163,8 +161,7 @@ def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
     feet = [item.text() for item in given["feet"]]
     start = model.standing(np.zeros(len(model.joint_names)))
     with located_errors(given["curves"]):
-        motion = Motion(model, curves, feet, start, end)
-    return motion
+        return Motion(model, curves, feet, start, end)
 
 
 def _fes_stand(request: ControlSection) -> ControlSetup:
@@ -218,8 +215,7 @@ def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
         else:
             extra[key] = item.number()
     with located_errors(section):
-        muscles = FesMuscles(model, **extra)
-    return muscles
+        return FesMuscles(model, **extra)
 
 
 def _bip(request: ControlSection) -> ControlSetup:
@@ -265,8 +261,7 @@ def _bip_motion(
     if not word.endswith(".traj3"):
         raise value.error("must be step, stand or a .traj3 file")
     with located_errors(value):
-        trajectory = bip_trajectory(task, word, shape)
-    return trajectory
+        return bip_trajectory(task, word, shape)
 
 
 _CONTROLLERS: dict[str, Callable[..., ControlSetup]] = {

@@ -20,7 +20,7 @@ import numpy as np
 
 from humans_sim.core.budget import RATE, SAMPLES
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import check_output_file, is_file
+from humans_sim.core.files import check_ending, check_output_file, is_file
 from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, located_errors, parse_yaml, read_yaml
 from humans_sim.models import Model
@@ -46,52 +46,18 @@ TOLERANCES = {
 """Numbers of the integration, in files of scenarios and as parameters of nodes."""
 _OPTIONS = ("integrator", "impact", "time_step", "hand_over", *TOLERANCES)
 _OPTIONAL = (
-    "model",
-    "problem",
-    "puppet",
-    "parameters",
-    "bodies",
-    "wrist",
-    "coat",
-    "loads",
-    "ground",
-    "locked",
-    "free",
-    "limits",
-    "joint_damping",
-    "joint_friction",
-    "radii",
-    "contacts",
-    "contact_geometry",
-    "self_collision",
-    "whole_body",
-    "stands",
-    "gravity",
-    "flight",
-    "actuation",
-    "controller",
-    "pushes",
-    "sensors",
-    "feedback",
-    "start",
-    "method",
-    "options",
+    *("model", "problem", "puppet", "parameters", "bodies", "wrist", "coat", "loads"),
+    *("ground", "locked", "free", "limits", "joint_damping", "joint_friction"),
+    *("radii", "contacts", "contact_geometry", "self_collision", "whole_body"),
+    *("stands", "gravity", "flight", "actuation", "controller", "pushes", "sensors"),
+    *("feedback", "start", "method", "options"),
 )
 SECTIONS = ("title", "time", *_OPTIONAL)
 """Keys of a scenario's file."""
 _BODIES_ONLY = ("loads", "flight")
 _BIPEDS_ONLY = (
-    "coat",
-    "locked",
-    "free",
-    "limits",
-    "joint_damping",
-    "joint_friction",
-    "pushes",
-    "sensors",
-    "feedback",
-    "start",
-    "stands",
+    *("coat", "locked", "free", "limits", "joint_damping", "joint_friction"),
+    *("pushes", "sensors", "feedback", "start", "stands"),
 )
 
 
@@ -487,8 +453,8 @@ def simulate(
         feedback=feedback,
         options=options,
     )
-    if chosen.has_wrist and path is not None and path.suffix.lower() != ".npz":
-        raise ParameterError(f"a wrist is written to .npz, not to '{path.name}'")
+    if chosen.has_wrist and path is not None:
+        check_ending("a wrist", path, (".npz",))
     if path is None or path.suffix.lower() == ".npz":
         return chosen.run(progress=progress, save=path)
     run = chosen.run(progress=progress)

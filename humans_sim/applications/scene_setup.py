@@ -41,16 +41,8 @@ from humans_sim.models import Model
 from humans_sim.models.files.urdf_elements import SMALLEST_SIZE, check_numbers, numbers
 
 KEYS = (
-    "ground",
-    "bodies",
-    "loads",
-    "contacts",
-    "radii",
-    "contact_geometry",
-    "whole_body",
-    "self_collision",
-    "gravity",
-    "flight",
+    *("ground", "bodies", "loads", "contacts", "radii", "contact_geometry"),
+    *("whole_body", "self_collision", "gravity", "flight"),
 )
 """Keys of a scenario that describe its scene."""
 _SHAPES = ("box", "ball")

@@ -107,17 +107,8 @@ def walk_servos(setup: RobotSetup, walker: Walker, servo: Mapping[str, Any]) -> 
 
 
 _WALK = (
-    "velocity",
-    "pace",
-    "steps",
-    "start",
-    "stop",
-    "friction",
-    "period",
-    "get_up",
-    "settings",
-    "footsteps",
-    "sees_ground",
+    *("velocity", "pace", "steps", "start", "stop", "friction", "period"),
+    *("get_up", "settings", "footsteps", "sees_ground"),
 )
 
 
@@ -202,8 +193,7 @@ def _walk_velocity(
     else:
         shares = (pace.positive(),)
     with located_errors(pace):
-        velocity = _paced(settings, shares)
-    return velocity
+        return _paced(settings, shares)
 
 
 def _paced(settings: WalkSettings, shares: Sequence[float]) -> Velocity:

@@ -33,8 +33,7 @@ _COLOUR = (0.89, 0.85, 0.76)
 def picture(
     model: Annotated[Path, typer.Argument(help="A ball model: .npz.")],
     output: Annotated[
-        Path | None,
-        output_option("The picture; default: beside the model.", ".png"),
+        Path | None, output_option("The picture; default: beside the model.", ".png")
     ] = None,
     view: Annotated[
         str, typer.Option(help="palmar (along z), dorsal, radial (x) or ulnar.")
@@ -210,10 +209,7 @@ def move(
     save: Annotated[
         Path | None, checked_option("Write the motion: .npz.", output_file(".npz"))
     ] = None,
-    plot: Annotated[
-        Path | None,
-        picture_option("Draw it"),
-    ] = None,
+    plot: Annotated[Path | None, picture_option("Draw it")] = None,
 ) -> None:
     """Move a wrist by its metacarpals, and say how its bones moved."""
     import math

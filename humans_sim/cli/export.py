@@ -25,6 +25,7 @@ from humans_sim.cli.options import (
 )
 from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import check_ending
 
 if TYPE_CHECKING:
     from humans_sim.analysis.run_comparison import RunComparison
@@ -59,7 +60,7 @@ def export(
 ) -> None:
     """Write a model or a stored motion for other programs, by the file's ending."""
     if not source.lower().endswith(".npz"):
-        _check_ending("a model", file, SCENES)
+        check_ending("a model", file, SCENES)
         from humans_sim.models import load_model
         from humans_sim.view.scene_files.scenes import export_model
 
@@ -87,7 +88,7 @@ def _export_motion(source: Path, file: Path) -> None:
         kind, title, endings = "run", str(motion.info.get("system", "")), _RUNS
         if "wrist" in motion.info:
             kind, endings = "wrist", _WRISTS
-    _check_ending(f"a {kind}", file, endings)
+    check_ending(f"a {kind}", file, endings)
     with described_os_errors(file):
         if file.suffix.lower() in ANIMATIONS:
             animate(motion, file)
@@ -130,19 +131,11 @@ def _write_table(motion: Any, file: Path) -> None:
         getattr(motion, f"to_{suffix[1:]}")(file)
 
 
-def _check_ending(what: str, file: Path, endings: Sequence[str]) -> None:
-    if file.suffix.lower() not in endings:
-        raise ParameterError(
-            f"{what} is written to {', '.join(endings)}, not to '{file.name}'"
-        )
-
-
 def compare(
     a: RunFile,
     b: Annotated[Path, typer.Argument(help="A run file of the same system.")],
     output: Annotated[
-        Path | None,
-        output_option("Write it as one page, too.", ".html"),
+        Path | None, output_option("Write it as one page, too.", ".html")
     ] = None,
     plot: Annotated[
         Path | None, picture_option("Draw both runs over each other")

@@ -17,12 +17,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from humans_sim.cli.options import (
+    Example,
+    Overwrite,
+    PageHost,
+    PagePort,
     Seconds,
     checked_option,
     number,
+    options_of,
     output_folder,
-    port_number,
-    reconstruction_options,
 )
 from humans_sim.cli.output import (
     Group,
@@ -46,7 +49,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True)
 _COLOURS = {"sure": "green", "likely": "blue", "uncertain": "yellow", "left out": "red"}
 
 
-@reconstruction_options("up", "units", "rate")
+@options_of(ReconstructionOptions, "up", "units", "rate")
 def draft(
     trials: Annotated[
         list[Path],
@@ -62,9 +65,7 @@ def draft(
         checked_option("Stature in metres, if known.", number(least=1.0, most=2.3)),
     ] = None,
     title: Annotated[str, typer.Option(help="One line about the set.")] = "",
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Over a file that is there.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Propose a marker set from a recording, for you to correct."""
     check_output_file(output, (".yaml", ".yml"), overwrite)
@@ -137,15 +138,14 @@ def _contents(drafted: MarkerSetDraft) -> dict[str, Any]:
 register(app, draft)
 
 
-@reconstruction_options(
+@options_of(
+    ReconstructionOptions,
     *("subject", "marker_set", "height", "mass", "correspondence"),
     *("up", "units", "rate"),
 )
 def adjust(
     recording: Annotated[Path | None, typer.Argument(help="The recording.")] = None,
-    example: Annotated[
-        bool, typer.Option("--example", help="The synthetic recording of the package.")
-    ] = False,
+    example: Example = False,
     *,
     options: ReconstructionOptions,
     output: Annotated[
@@ -154,13 +154,8 @@ def adjust(
             "--output", "-o", help="Folder of what is saved.", callback=output_folder
         ),
     ] = Path("adjusted"),
-    port: Annotated[
-        int, checked_option("First port to try; 0: any.", port_number)
-    ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(help="Address to listen on; the default is this machine only."),
-    ] = "127.0.0.1",
+    port: PagePort = 8080,
+    host: PageHost = "127.0.0.1",
     seconds: Seconds = None,
 ) -> None:
     """Set lengths, tags and labels of a person by hand, and see the residual."""

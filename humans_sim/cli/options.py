@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -19,49 +19,22 @@ import typer
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import check_output_file, check_output_folder
 from humans_sim.core.resources import resource_names
-from humans_sim.observation.reconstruction_options import ReconstructionOptions
+from humans_sim.core.settings import settings_of
 
 Command = Callable[..., None]
 Check = Callable[[typer.CallbackParam, Any], Any]
 
 
-class Method(StrEnum):
-    """How contacts are treated in time."""
-
-    EVENT_DRIVEN = "event_driven"
-    TIME_STEPPING = "time_stepping"
-
-
-class WristMethod(StrEnum):
-    """By which the bones of a wrist move."""
-
-    COMPLEMENTARITY = "complementarity"
-    PENALTY = "penalty"
-    QUASISTATIC = "quasistatic"
-
-
-class Integrator(StrEnum):
-    """Integrator of smooth motion."""
-
-    AUTOMATIC = "automatic"
-    DOP853 = "dop853"
-    RADAU = "radau"
-    ROSENBROCK = "rosenbrock"
-    CVODE = "cvode"
-
-
-class Drive(StrEnum):
-    """The drive of a walk's joints."""
-
-    TORQUE = "torque"
-    SERVO = "servo"
-
-
-class Feedback(StrEnum):
-    """The feedback of a controller."""
-
-    TRUE_STATE = "true_state"
-    OBSERVER = "observer"
+Method = StrEnum("Method", "EVENT_DRIVEN TIME_STEPPING")
+"""How contacts are treated in time."""
+WristMethod = StrEnum("WristMethod", "COMPLEMENTARITY PENALTY QUASISTATIC")
+"""By which the bones of a wrist move."""
+Integrator = StrEnum("Integrator", "AUTOMATIC DOP853 RADAU ROSENBROCK CVODE")
+"""Integrator of smooth motion."""
+Drive = StrEnum("Drive", "TORQUE SERVO")
+"""The drive of a walk's joints."""
+Feedback = StrEnum("Feedback", "TRUE_STATE OBSERVER")
+"""The feedback of a controller."""
 
 
 def number(
@@ -122,7 +95,6 @@ def picture_option(text: str) -> Any:
 
 
 positive = number(above=0.0)
-share = number(least=0.0, most=1.0)
 Seconds = Annotated[
     float | None, checked_option("End after so long; default: Ctrl-C.", positive)
 ]
@@ -135,6 +107,19 @@ Mass = Annotated[float | None, checked_option("Body mass in kilograms.", positiv
 Overwrite = Annotated[bool, flag("--overwrite", "Over a file that is there.")]
 RunFile = Annotated[Path, typer.Argument(help="A run file, .npz.")]
 PageTitle = Annotated[str, typer.Option(help="Heading of the page.")]
+PagePort = Annotated[int, checked_option("First port to try; 0: any.", port_number)]
+PageHost = Annotated[
+    str, typer.Option(help="Address to listen on; the default is this machine only.")
+]
+Workers = Annotated[
+    int | None,
+    checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
+]
+Cluster = Annotated[
+    str | None, typer.Option(help="Address of a dask scheduler, instead.")
+]
+Again = Annotated[bool, flag("--again", "Do again what is done.")]
+Example = Annotated[bool, flag("--example", "The synthetic recording of the package.")]
 
 
 SCENES = (".glb", ".x3d", ".wrl")
@@ -194,6 +179,10 @@ model_names = named("models")
 scenario_names = named("scenarios")
 graph_names = named("graphs")
 robot_names = named("kondo")
+_SCENARIO = "Name of a scenario, or a scenario file of your own."
+ScenarioName = Annotated[
+    str, typer.Argument(help=_SCENARIO, autocompletion=scenario_names)
+]
 
 
 def marker_set_names(incomplete: str) -> list[str]:
@@ -217,8 +206,8 @@ _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 _COMPLETED = {"marker_set": marker_set_names, "convention": convention_names}
 
 
-def reconstruction_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command options for these fields of :class:`ReconstructionOptions`.
+def options_of(kind: type, *names: str) -> Callable[[Command], Command]:
+    """Give a command options for these settings of a dataclass.
 
     They stand where the command has its argument ``options``, which holds them all.
     """
@@ -233,13 +222,13 @@ def reconstruction_options(*names: str) -> Callable[[Command], Command]:
             if "formats" in fields:
                 formats = (word.strip() for word in fields["formats"].split(","))
                 fields["formats"] = tuple(word for word in formats if word)
-            command(options=ReconstructionOptions(**fields), **arguments)
+            command(options=kind(**fields), **arguments)
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
             if parameter.name == "options":
-                parameters += map(_field_parameter, names)
+                parameters += (_field_parameter(kind, name) for name in names)
             else:
                 parameters.append(parameter.replace(kind=_BY_NAME))
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -249,34 +238,25 @@ def reconstruction_options(*names: str) -> Callable[[Command], Command]:
     return replaced
 
 
-def _field_parameter(name: str) -> inspect.Parameter:
-    """A field as an option of a command, by its type, limits and help."""
-    field = ReconstructionOptions.__dataclass_fields__[name]
-    kind: Any = get_type_hints(ReconstructionOptions)[name]
+def _field_parameter(settings: type, name: str) -> inspect.Parameter:
+    """A setting as an option of a command, by its type, limits and help."""
+    field = settings_of(settings)[name]
+    make: Any = StrEnum
+    kind: Any = get_type_hints(settings)[name]
     default: Any = field.default
     facts = field.metadata
-    limits = {word: facts[word] for word in ("above", "least") if word in facts}
-    if "choices" in facts:
-        kind = _words(name, facts["choices"])
+    limits = facts["above"], facts["low"], facts["high"]
+    if facts["choices"]:  # a type of some words, which typer lists and completes
+        kind = make(name, {word: word for word in facts["choices"]})
         default = default and kind(default)
         kind = kind if default else kind | None
     elif name == "formats":
         kind, default = str, ",".join(default)
     option = typer.Option(
-        *((facts["flag"],) if "flag" in facts else ()),
+        *filter(None, [facts["flag"]]),
         help=facts["help"],
-        callback=number(**limits) if limits else None,
+        callback=number(*limits) if any(map(math.isfinite, limits)) else None,
         autocompletion=_COMPLETED.get(name),
     )
-    return inspect.Parameter(
-        name,
-        _BY_NAME,
-        default=default,
-        annotation=Annotated[kind, option],
-    )
-
-
-def _words(name: str, choices: Sequence[str]) -> Any:
-    """A type of some words, which typer lists and completes."""
-    make: Any = StrEnum
-    return make(name, {word: word for word in choices})
+    annotation = Annotated[kind, option]
+    return inspect.Parameter(name, _BY_NAME, default=default, annotation=annotation)

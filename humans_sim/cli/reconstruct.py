@@ -19,13 +19,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from humans_sim.cli.options import (
-    checked_option,
-    number,
+    Again,
+    Cluster,
+    Example,
+    Workers,
+    options_of,
     output_file,
     output_folder,
-    reconstruction_options,
 )
-from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.cli.signals import DoubtfulResultError
 from humans_sim.core.errors import HumansError, ParameterError, printable
 from humans_sim.core.files import make_output_folder
@@ -233,7 +235,8 @@ def _percent(share: float) -> str:
 _BECAME = {"failed": "failed", "doubtful": "gave doubtful results"}
 
 
-@reconstruction_options(
+@options_of(
+    ReconstructionOptions,
     *("marker_set", "height", "mass", "correspondence", "force"),
     *("up", "units", "rate", "convention"),
 )
@@ -332,10 +335,7 @@ def _print_marker_sets() -> None:
     from humans_sim.observation.markers.marker_set import marker_set_names as all_names
 
     human = load_model("human36")
-    table = Table(title="marker sets")
-    table.add_column("name")
-    table.add_column("what it is")
-    table.add_column("markers", justify="right")
+    table = table_of("marker sets", "name", "what it is", right=("markers",))
     listed = []
     for name in all_names():
         marker_set = load_marker_set(name, human)
@@ -354,14 +354,12 @@ _FIELDS = [
 ]
 
 
-@reconstruction_options(*_FIELDS)
+@options_of(ReconstructionOptions, *_FIELDS)
 def reconstruct(
     sources: Annotated[
         list[Path] | None, typer.Argument(help="Recordings, or folders of them.")
     ] = None,
-    example: Annotated[
-        bool, typer.Option("--example", help="The synthetic recording of the package.")
-    ] = False,
+    example: Example = False,
     *,
     options: ReconstructionOptions,
     output: Annotated[
@@ -370,16 +368,9 @@ def reconstruct(
             "--output", "-o", help="Folder of the results.", callback=output_folder
         ),
     ] = Path("reconstructed"),
-    workers: Annotated[
-        int | None,
-        checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler, instead.")
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Do again what is done.")
-    ] = False,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    again: Again = False,
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch
@@ -387,16 +378,10 @@ def reconstruct(
     if example:
         if sources is not None or options.has(PERSON):
             raise ParameterError("--example has a recording and a person of its own")
-        from humans_sim.applications import example_recordings as shipped
+        from humans_sim.applications.example_recordings import WHO, example_file
 
         say("the example is synthetic: a simulated person, pushed while standing")
-        sources = [shipped.example_file()]
-        options = replace(
-            options,
-            marker_set=shipped.MARKER_SET,
-            height=shipped.HEIGHT,
-            mass=shipped.MASS,
-        )
+        sources, options = [example_file()], replace(options, **WHO)
     if not sources:
         raise typer.BadParameter("give recordings or folders of them, or --example")
     jobs = plan_batch(sources, output, settings=options)

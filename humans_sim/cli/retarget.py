@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import degrees
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,27 +15,30 @@ from humans_sim.cli.options import (
     ANIMATIONS,
     checked_option,
     flag,
-    marker_set_names,
     model_names,
     number,
+    options_of,
     output_file,
     picture_option,
-    positive,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say, table_of
 from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.observation.reconstruction_options import ReconstructionOptions
 
 if TYPE_CHECKING:
     from humans_sim.applications.retarget_simulation import RetargetTrial
     from humans_sim.control.retargeting.robot_motion import RobotMotion
 
 _ENDINGS = (".csv", ".yaml", ".yml", ".mcap")
+_WHO = ("subject", "marker_set", "height", "mass")
+"""What is said of the person in a recording."""
 
 
 def _outputs(param: typer.CallbackParam, values: list[Path] | None) -> list[Path]:
     return [output_file(*_ENDINGS)(param, value) for value in values or []]
 
 
+@options_of(ReconstructionOptions, *_WHO)
 def retarget(
     source: Annotated[
         Path | None,
@@ -48,24 +52,8 @@ def retarget(
         str,
         typer.Option(help="Model, or the path of a URDF.", autocompletion=model_names),
     ] = "khr1",
-    subject: Annotated[
-        Path | None,
-        typer.Option(help="File of the person; default: subject.yaml beside or above."),
-    ] = None,
-    marker_set: Annotated[
-        str | None,
-        typer.Option(
-            "--marker-set",
-            help="Name of a marker set, or a file of your own.",
-            autocompletion=marker_set_names,
-        ),
-    ] = None,
-    height: Annotated[
-        float | None, checked_option("Stature in metres, if known.", positive)
-    ] = None,
-    mass: Annotated[
-        float | None, checked_option("Body mass in kilograms, if known.", positive)
-    ] = None,
+    *,
+    options: ReconstructionOptions,
     start: Annotated[
         float, checked_option("First frame [s].", number(least=0.0))
     ] = 0.0,
@@ -88,10 +76,7 @@ def retarget(
     simulate: Annotated[
         bool, typer.Option(help="Try it on the simulated robot before it is written.")
     ] = True,
-    plot: Annotated[
-        Path | None,
-        picture_option("Draw the motion"),
-    ] = None,
+    plot: Annotated[Path | None, picture_option("Draw the motion")] = None,
     animate: Annotated[
         Path | None,
         checked_option(
@@ -121,15 +106,13 @@ def retarget(
         board_settings(model)
     name, recording = _recording(source, example)
     if example is not None:
-        if any(value is not None for value in (subject, marker_set, height, mass)):
+        if options.has(_WHO):
             raise ParameterError("--example has a person of its own")
-        from humans_sim.applications import example_recordings as shipped
+        from humans_sim.applications.example_recordings import WHO
 
-        marker_set, height, mass = shipped.MARKER_SET, shipped.HEIGHT, shipped.MASS
+        options = replace(options, **WHO)
     say(f"{name}: postures")
-    postures = captured(
-        recording, subject=subject, marker_set=marker_set, height=height, mass=mass
-    )
+    postures = captured(recording, **{word: getattr(options, word) for word in _WHO})
     verdict = postures.verdict
     if verdict.grade == "failed":
         raise HumansError(f"{name}: {'; '.join(verdict.reasons)}")

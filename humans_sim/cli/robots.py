@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 def init_robot(
     urdf: Annotated[Path, typer.Argument(help="The robot: .urdf or .xacro.")],
-    picture: Annotated[
-        Path | None,
-        picture_option("Draw what was understood"),
-    ] = None,
+    picture: Annotated[Path | None, picture_option("Draw what was understood")] = None,
     overwrite: Annotated[
         bool, flag("--overwrite", "Over files that are there.")
     ] = False,
@@ -104,10 +101,7 @@ def tune_servos(
     step: Annotated[
         float, checked_option("Step of the commands in degrees.", positive)
     ] = 5.0,
-    plot: Annotated[
-        Path | None,
-        picture_option("Draw the step responses"),
-    ] = None,
+    plot: Annotated[Path | None, picture_option("Draw the step responses")] = None,
     save: Annotated[
         Path | None,
         checked_option("Write the servos: .yaml.", output_file(".yaml")),

@@ -20,6 +20,7 @@ from humans_sim.cli.options import (
     Method,
     PageTitle,
     RunFile,
+    ScenarioName,
     checked_option,
     flag,
     model_names,
@@ -29,7 +30,6 @@ from humans_sim.cli.options import (
     output_option,
     picture_option,
     positive,
-    scenario_names,
 )
 from humans_sim.cli.output import (
     console,
@@ -45,7 +45,6 @@ from humans_sim.core.files import check_output_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from humans_sim.analysis.gait import WalkSummary
     from humans_sim.cli.stored_runs import Stored
     from humans_sim.results.check import Check
 
@@ -56,13 +55,7 @@ _NOT_RIGHT = "the run is not physically right: see the table"
 
 
 def run(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a scenario, or a scenario file of your own.",
-            autocompletion=scenario_names,
-        ),
-    ] = "",
+    scenario: ScenarioName = "",
     model: Annotated[
         str | None,
         typer.Option(help="Another biped model.", autocompletion=model_names),
@@ -101,10 +94,7 @@ def run(
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        picture_option("Draw the run"),
-    ] = None,
+    plot: Annotated[Path | None, picture_option("Draw the run")] = None,
     animate: Annotated[
         Path | None,
         checked_option(
@@ -294,8 +284,7 @@ def check(file: RunFile) -> None:
 def report(
     file: RunFile,
     output: Annotated[
-        Path | None,
-        output_option("The page; default: beside the run.", ".html"),
+        Path | None, output_option("The page; default: beside the run.", ".html")
     ] = None,
     title: PageTitle = "",
     animation: Annotated[
@@ -318,7 +307,17 @@ def report(
         summary = report_stored(stored, page, title, animation)
     checked = stored.check()
     if summary is not None:
-        print_summary(console, summary)
+        # The walk report.
+        table = table_of(summary.headline, "", "what", "how much")
+        section = ""
+        for row in summary.rows():
+            if row.section != section:
+                table.add_section()
+            table.add_row(
+                row.section if row.section != section else "", row.name, row.value
+            )
+            section = row.section
+        console.print(table)
     print_check(console, checked)
     say(f"written: {page}")
     verdict = None if summary is None else summary.verdict
@@ -366,18 +365,4 @@ def print_check(console: Console, checked: Check) -> None:
             finding.unit,
             escape(finding.where),
         )
-    console.print(table)
-
-
-def print_summary(console: Console, summary: WalkSummary) -> None:
-    """The walk report."""
-    table = table_of(summary.headline, "", "what", "how much")
-    section = ""
-    for row in summary.rows():
-        if row.section != section:
-            table.add_section()
-        table.add_row(
-            row.section if row.section != section else "", row.name, row.value
-        )
-        section = row.section
     console.print(table)

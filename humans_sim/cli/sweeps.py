@@ -8,18 +8,20 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from humans_sim.cli.options import (
+    Again,
+    Cluster,
+    ScenarioName,
+    Workers,
     checked_option,
-    flag,
     number,
     output_option,
     picture_option,
-    scenario_names,
 )
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
@@ -27,20 +29,13 @@ from humans_sim.core.files import make_output_folder
 
 if TYPE_CHECKING:
     from humans_sim.applications.batch.sweeps import RunOutcome, SweptRun
-    from humans_sim.applications.batch.variations import Variation
 
 _SHOWN = 3
 """Errors of runs that are printed while a sweep runs; the others are in its table."""
 
 
 def sweep(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a scenario, or a scenario file of your own.",
-            autocompletion=scenario_names,
-        ),
-    ],
+    scenario: ScenarioName,
     vary: Annotated[
         list[str] | None,
         typer.Option(help="KEY=FROM:TO:COUNT or KEY=A,B,C; several: all combinations."),
@@ -61,20 +56,14 @@ def sweep(
         ),
     ] = Path("sweep.csv"),
     plot: Annotated[
-        Path | None,
-        picture_option("Draw a metric over one or two values"),
+        Path | None, picture_option("Draw a metric over one or two values")
     ] = None,
     metric: Annotated[
         str, typer.Option(help="Drawn: success, or a column of the table.")
     ] = "success",
-    workers: Annotated[
-        int | None,
-        checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler, instead.")
-    ] = None,
-    again: Annotated[bool, flag("--again", "Do again what is done.")] = False,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    again: Again = False,
 ) -> None:
     """Simulate a scenario with many values and seeds; one table, and a plot."""
     from humans_sim.applications.batch.runner import cores
@@ -111,7 +100,11 @@ def sweep(
     written = [output]
     say(f"written: {output}")
     if plot is not None:
-        _draw(rows, axes, metric, plot)
+        from humans_sim.view.plots.figure_panels import save_figure
+        from humans_sim.view.plots.sweep_plots import draw_sweep
+
+        with described_os_errors(plot):
+            save_figure(draw_sweep(rows, axes, metric), plot)
         written.append(plot)
         say(f"drawn: {plot}")
     _print_all(outcomes, None if cluster else crew, wall)
@@ -166,19 +159,6 @@ def _pace(done: int, left: int, elapsed: float) -> str:
 
 def _failures(outcomes: Sequence[RunOutcome]) -> int:
     return sum(outcome.state == "failed" for outcome in outcomes)
-
-
-def _draw(
-    rows: Sequence[dict[str, Any]],
-    axes: Sequence[Variation],
-    metric: str,
-    path: Path,
-) -> None:
-    from humans_sim.view.plots.figure_panels import save_figure
-    from humans_sim.view.plots.sweep_plots import draw_sweep
-
-    with described_os_errors(path):
-        save_figure(draw_sweep(rows, axes, metric), path)
 
 
 def _print_all(

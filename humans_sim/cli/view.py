@@ -13,11 +13,11 @@ import typer
 from humans_sim.cli.options import (
     Height,
     Mass,
+    PageHost,
+    PagePort,
     Seconds,
-    checked_option,
     flag,
     model_names,
-    port_number,
 )
 from humans_sim.cli.output import console, described_os_errors
 from humans_sim.cli.signals import until_interrupted
@@ -41,13 +41,8 @@ def view(
     ],
     height: Height = None,
     mass: Mass = None,
-    port: Annotated[
-        int, checked_option("First port to try; 0: any.", port_number)
-    ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(help="Address to listen on; the default is this machine only."),
-    ] = "127.0.0.1",
+    port: PagePort = 8080,
+    host: PageHost = "127.0.0.1",
     move: Annotated[bool, flag("--move", "Let the joints sway, without ROS.")] = False,
     walk: Annotated[
         bool, flag("--walk", "Let it walk, simulated, without ROS.")

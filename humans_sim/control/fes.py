@@ -130,7 +130,16 @@ class FesStand(Controller):
         self._last = t
         now = muscles.joint_torques(q, v, state.z[: muscles.nz])
         if self.risen is None:
-            torques = self._sit(t, q, v, now)
+            # Torques while the seat carries load; it is left once that is next to none.
+            contacts = np.concatenate([self._feet, self._seat])
+            solution = self._body.solve(
+                t, q, v, self._seated_tasks, contacts, self._given(now)
+            )
+            load = solution.forces[len(self._feet) :, 0].sum()
+            ready = t > self._plan.ramp_start + self._plan.ramp
+            if ready and load < self._plan.seat_share * self._weight:
+                self.risen = t
+            torques = solution.torques
         if self.risen is not None:
             torques = self._rise(q, v, now)
         torques[self._knees] = 0.0
@@ -142,20 +151,6 @@ class FesStand(Controller):
     def _given(self, now: np.ndarray) -> dict[str, tuple[float, float]]:
         names = self._muscles.joint_names
         return {name: (x, x) for name, x in zip(names, now.tolist(), strict=True)}
-
-    def _sit(
-        self, t: float, q: np.ndarray, v: np.ndarray, now: np.ndarray
-    ) -> np.ndarray:
-        """Torques while the seat carries load; it is left once that is next to none."""
-        contacts = np.concatenate([self._feet, self._seat])
-        solution = self._body.solve(
-            t, q, v, self._seated_tasks, contacts, self._given(now)
-        )
-        load = solution.forces[len(self._feet) :, 0].sum()
-        ready = t > self._plan.ramp_start + self._plan.ramp
-        if ready and load < self._plan.seat_share * self._weight:
-            self.risen = t
-        return solution.torques
 
     def _rise(self, q: np.ndarray, v: np.ndarray, now: np.ndarray) -> np.ndarray:
         at, pace = self._path.parameter(q, v)

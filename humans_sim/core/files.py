@@ -303,6 +303,16 @@ def _write_fault(fault: BaseException | None) -> OSError | None:
     return None
 
 
+def check_ending(what: str, path: Path, endings: Iterable[str]) -> str:
+    """The ending of a file for something, in small letters; refuse any other one."""
+    ending, allowed = path.suffix.lower(), tuple(endings)
+    if ending not in allowed:
+        raise ParameterError(
+            f"{what} is written to {', '.join(allowed)}, not to '{path.name}'"
+        )
+    return ending
+
+
 def check_output_file(
     path: Path, suffixes: Sequence[str], replace: bool = True
 ) -> None:

@@ -116,7 +116,7 @@ class KondoWalk(ModelNode):
         try:
             self._angles = joints_of(self.model, message, self._angles)
         except ConfigurationError as error:
-            self._refuse("joint_states", error)
+            self._diagnostics.refuse("joint_states", error)
             return
         pairs = zip(self.model.joint_names, self._angles.tolist(), strict=True)
         self._joints = dict(pairs)
@@ -127,7 +127,7 @@ class KondoWalk(ModelNode):
             error = ConfigurationError(
                 f"'{printable(message.data[:_LONGEST])}' is no state"
             )
-            self._refuse("robot_state", error)
+            self._diagnostics.refuse("robot_state", error)
             return
         self._robot = message.data[:_LONGEST]
         if self._obstacle():
@@ -167,7 +167,7 @@ class KondoWalk(ModelNode):
             velocity = velocity_of(message.twist if self._stamped else message)
             self._walk.pattern.command(velocity[0], velocity[1], velocity[5])
         except HumansError as error:
-            self._refuse("cmd_vel", error)
+            self._diagnostics.refuse("cmd_vel", error)
             return
         self._note = ""
         moves = bool(velocity[[0, 1, 5]].any())
@@ -187,9 +187,6 @@ class KondoWalk(ModelNode):
             raise ParameterError("the robot does not report its joints")
         if not self._walk.ready:
             raise ParameterError("it goes to the posture of the walk yet")
-
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self._diagnostics.refuse(topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 

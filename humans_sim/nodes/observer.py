@@ -124,14 +124,11 @@ class Observer(ModelNode):
             self._diagnostics.refuse("measurement", error)
             return
         self._t = t
-        self._publish_estimate(stamp, joints, self._estimate)
-
-    def _publish_estimate(
-        self, stamp: int, joints: np.ndarray, base: BaseEstimate
-    ) -> None:
-        when, pose = time_of(stamp), base.pose
+        when, pose = time_of(stamp), self._estimate.pose
         if self._odometry.get_subscription_count():
-            self._odometry.publish(odometry(when, self._frame, pose, base.velocity))
+            self._odometry.publish(
+                odometry(when, self._frame, pose, self._estimate.velocity)
+            )
         placed = pin.XYZQUATToSE3(pose)
         moved = []
         if self._places_base:

@@ -12,15 +12,8 @@ Where somebody offers ``stop``, as the bridge to a real robot does, the page can
 that and ``energize``, and its walk must be armed. Without ``commands`` it shows and
 commands nothing.
 
-Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine only),
-``port``, ``rate`` of the page [Hz], ``commands`` (whether the page may command),
-``simulator`` (name of the node that simulates), ``walking`` (file of the walk),
-``slope`` of the floor [deg], ``stamped`` (``cmd_vel`` is a TwistStamped).
-
 The page's buttons live in other threads. What they ask for is put into a queue, and
 done by the thread of the node at the next picture.
-
-Messages are checked here.
 """
 
 from __future__ import annotations

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import describe, setting
 
 if TYPE_CHECKING:
     from humans_sim.observation.markers.assemble import ReadOptions
@@ -41,18 +42,7 @@ STEPS = ("pipeline", "correspondence", "max_gap", "cutoff", "frame_change")
 """Fields that change the steps of the markers before the search."""
 
 
-def _option(default: Any, meaning: str, **more: Any) -> Any:
-    """A field with its meaning.
-
-    Args:
-        default: value.
-        meaning: also the help of the command's option.
-        more: ``choices``; ``above`` or ``least``, limits of a number; ``flag``, the
-            option's name where it is not that of the field.
-    """
-    return field(default=default, metadata={"help": meaning, **more})
-
-
+@describe
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionOptions:
     """How recordings are read, reconstructed and written.
@@ -62,63 +52,63 @@ class ReconstructionOptions:
             other.
     """
 
-    subject: Path | None = _option(
+    subject: Path | None = setting(
         None, "File of the person; default: subject.yaml beside or above."
     )
-    marker_set: str | None = _option(
+    marker_set: str | None = setting(
         None, "Name of a marker set, or a file of your own."
     )
-    static: Path | None = _option(
+    static: Path | None = setting(
         None, "Recording of standing still: measure the person first."
     )
-    height: float | None = _option(None, "Stature in metres, if known.", above=0.0)
-    mass: float | None = _option(None, "Body mass in kilograms, if known.", above=0.0)
-    mode: str = _option(
+    height: float | None = setting(None, "Stature in metres, if known.", above=0.0)
+    mass: float | None = setting(None, "Body mass in kilograms, if known.", above=0.0)
+    mode: str = setting(
         STATIC, "static: frame by frame; smooth: the whole trial.", choices=MODES
     )
-    correspondence: Path | None = _option(
+    correspondence: Path | None = setting(
         None, "File that maps labels of the recordings to markers of the set."
     )
-    up: str | None = _option(
+    up: str | None = setting(
         None, "Axis of the files that points up.", choices=UP_CHOICES
     )
-    units: str | None = _option(
+    units: str | None = setting(
         None, "Of positions in the files.", choices=UNIT_CHOICES
     )
-    rate: float | None = _option(None, "Samples a second [Hz].", above=0.0)
-    start: float = _option(0.0, "First sample, in the recording's time [s].")
-    end: float = _option(0.0, "Last sample [s]; 0: to the end.")
-    max_gap: float | None = _option(
-        None, "Longest gap to fill, in seconds; 0: none.", least=0.0
+    rate: float | None = setting(None, "Samples a second [Hz].", above=0.0)
+    start: float = setting(0.0, "First sample, in the recording's time [s].")
+    end: float = setting(0.0, "Last sample [s]; 0: to the end.")
+    max_gap: float | None = setting(
+        None, "Longest gap to fill, in seconds; 0: none.", low=0.0
     )
-    cutoff: float | None = _option(
-        None, "Of the low-pass filter [Hz]; 0: no filter.", least=0.0
+    cutoff: float | None = setting(
+        None, "Of the low-pass filter [Hz]; 0: no filter.", low=0.0
     )
-    frame_change: str | None = _option(None, "standing, none or a .yaml file.")
-    pipeline: Path | None = _option(None, "File with all choices about the markers.")
-    uncertainty: bool = _option(
+    frame_change: str | None = setting(None, "standing, none or a .yaml file.")
+    pipeline: Path | None = setting(None, "File with all choices about the markers.")
+    uncertainty: bool = setting(
         True, "Standard deviations of the joints, and joints led through hidden frames."
     )
-    formats: tuple[str, ...] = _option(USUAL_FORMATS, f"Of {', '.join(FORMATS)}.")
-    report: bool = _option(True, "A page for each recording; it takes longest.")
-    inverse_dynamics: bool = _option(
+    formats: tuple[str, ...] = setting(USUAL_FORMATS, f"Of {', '.join(FORMATS)}.")
+    report: bool = setting(True, "A page for each recording; it takes longest.")
+    inverse_dynamics: bool = setting(
         False, "Torques and the ground's reaction.", flag="--inverse-dynamics"
     )
-    force_file: Path | None = _option(
+    force_file: Path | None = setting(
         None, "Ground forces (.mot, .sto) for these, of one recording."
     )
-    plates: bool = _option(True, "Use force plates for these, where there are any.")
-    reduce_residual: bool = _option(
+    plates: bool = setting(True, "Use force plates for these, where there are any.")
+    reduce_residual: bool = setting(
         False,
         "Shift the body by mm to agree with the plates.",
         flag="--reduce-residuals",
     )
-    convention: str = _option(
+    convention: str = setting(
         _HUMANS,
         "Names and signs of angles: humans, opensim, rajagopal, isb, plug-in-gait, or "
         "a file of your own.",
     )
-    force: bool = _option(False, "Also what cannot be this person.", flag="--force")
+    force: bool = setting(False, "Also what cannot be this person.", flag="--force")
 
     def __post_init__(self) -> None:
         """Make paths of words, and check what does not depend on a trial."""
@@ -229,13 +219,6 @@ class ReconstructionOptions:
         from humans_sim.models.conventions import convention_names
 
         return self.convention in convention_names()
-
-
-if ReconstructionOptions.__doc__:
-    ReconstructionOptions.__doc__ += "\n    Attributes:\n" + "\n".join(
-        f"        {item.name}: {item.metadata['help']}"
-        for item in fields(ReconstructionOptions)
-    )
 
 
 def check_formats(formats: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import (
+    check_ending,
     check_output_file,
     check_output_folder,
     make_output_folder,
@@ -67,3 +68,10 @@ def test_names_that_no_folder_can_have(name: str) -> None:
     with pytest.raises(ParameterError) as caught:
         check_output_folder(Path(name))
     assert "\n" not in str(caught.value)
+
+
+def test_endings() -> None:
+    """In small letters; any other one is refused with those there are."""
+    assert check_ending("a run", Path("walk.NPZ"), (".npz", ".csv")) == ".npz"
+    with pytest.raises(ParameterError, match="a run is written to .npz, .csv, not to"):
+        check_ending("a run", Path("walk.txt"), iter((".npz", ".csv")))

@@ -34,7 +34,6 @@ from humans_sim.applications.reconstruction_files import (
 from humans_sim.core.bounded_text import fits
 from humans_sim.core.files import content_hash
 from humans_sim.core.version import __version__
-from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.reconstruction_options import ReconstructionOptions
 
@@ -122,8 +121,15 @@ class Job:
         return str(self.source)
 
     def run(self, watch: Watch | None = None) -> Outcome:
-        """Do it."""
-        return run_job(self, watch)
+        """Do the trial; whatever goes wrong is reported, not raised."""
+
+        def do(ledger: Ledger) -> Outcome:
+            fingerprint = self.fingerprint()
+            before = previous_outcome(self, ledger, fingerprint)
+            return before or _reconstruct_trial(self, ledger, fingerprint, watch)
+
+        outcome: Outcome = run_claimed(self, do)
+        return outcome
 
     def previous(self, ledger: Ledger) -> Outcome | None:
         """The outcome of an earlier batch, if that still holds."""
@@ -187,18 +193,6 @@ def _recorded(stored: dict[str, Any]) -> Outcome | None:
     return Outcome(**{**stored, "files": tuple(stored["files"])})
 
 
-def run_job(job: Job, watch: Watch | None = None) -> Outcome:
-    """Do a trial; whatever goes wrong is reported, not raised."""
-
-    def do(ledger: Ledger) -> Outcome:
-        fingerprint = job.fingerprint()
-        before = previous_outcome(job, ledger, fingerprint)
-        return before or _reconstruct_trial(job, ledger, fingerprint, watch)
-
-    outcome: Outcome = run_claimed(job, do)
-    return outcome
-
-
 def _reconstruct_trial(
     job: Job, ledger: Ledger, fingerprint: str, watch: Watch | None
 ) -> Outcome:
@@ -217,7 +211,20 @@ def _reconstruct_trial(
     )
     forces = _forces(job, result)
     stale = ledger.forget(job.name)
-    files = _write(job, result, forces, marker_set)
+    # The files of the trial; names relative to the output folder.
+    place = job.output / job.name
+    paths = write_reconstruction(
+        result,
+        place.parent,
+        place.name,
+        formats=job.settings.formats,
+        report=job.settings.report,
+        forces=forces,
+        title=job.name,
+        convention=job.settings.convention,
+        marker_set=marker_set,
+    )
+    files = tuple(path.relative_to(job.output).as_posix() for path in paths)
     for name in set(stale) - set(files):
         (job.output / name).unlink(missing_ok=True)
     outcome = Outcome(
@@ -241,28 +248,6 @@ def _forces(job: Job, result: Reconstruction) -> ForceResults | None:
     if not settings.inverse_dynamics and settings.force_file is None:
         return None
     return analyse_forces(result, settings, None if person is None else person.mass)
-
-
-def _write(
-    job: Job,
-    result: Reconstruction,
-    forces: ForceResults | None,
-    marker_set: MarkerSet,
-) -> tuple[str, ...]:
-    """Write the files of a trial; names relative to the output folder."""
-    place = job.output / job.name
-    paths = write_reconstruction(
-        result,
-        place.parent,
-        place.name,
-        formats=job.settings.formats,
-        report=job.settings.report,
-        forces=forces,
-        title=job.name,
-        convention=job.settings.convention,
-        marker_set=marker_set,
-    )
-    return tuple(path.relative_to(job.output).as_posix() for path in paths)
 
 
 def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, Any]:

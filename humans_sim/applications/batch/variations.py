@@ -137,7 +137,9 @@ def varied_scenario(
     The settings are further words and numbers of the file, by their dotted keys.
     """
     deep = {
-        key: _text(value) for key, value in values if key not in SHORT and key != PUSH
+        key: (value if isinstance(value, str) else repr(value))
+        for key, value in values
+        if key not in SHORT and key != PUSH
     }
     changes: dict[str, object] = {}
     for key, value in values:
@@ -185,7 +187,3 @@ def _value(text: str) -> Value:
         return float(text)
     except ValueError:
         return text
-
-
-def _text(value: Value) -> str:
-    return value if isinstance(value, str) else repr(value)

@@ -15,7 +15,13 @@ import numpy as np
 import typer
 
 from humans_sim.cli.kondo.session import Robot, ended_by_signals, uninterrupted
-from humans_sim.cli.options import Seconds, checked_option, flag, output_file, share
+from humans_sim.cli.options import (
+    Seconds,
+    checked_option,
+    flag,
+    options_of,
+    output_file,
+)
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -31,6 +37,7 @@ _BEAT = 0.2
 _SIDES = ("front", "back", "left", "right")
 
 
+@options_of(LineFaults, "lost", "corrupted", "doubled", "late", "seed")
 def emulate(
     simulate: Annotated[
         bool, flag("--simulate", "The servos turn a simulated body.")
@@ -42,15 +49,8 @@ def emulate(
     link: Annotated[
         Path | None, typer.Option(help="Name that shall point to the port.")
     ] = None,
-    lost: Annotated[
-        float, checked_option("Share of bytes that get lost.", share)
-    ] = 0.0,
-    corrupted: Annotated[float, checked_option("Share that is damaged.", share)] = 0.0,
-    doubled: Annotated[float, checked_option("Share that comes twice.", share)] = 0.0,
-    late: Annotated[
-        float, checked_option("Share of answers that are late.", share)
-    ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the faults' chance.")] = 0,
+    *,
+    options: LineFaults,
     view: Annotated[bool, flag("--view", "Show the robot in the browser.")] = False,
     record: Annotated[
         Path | None,
@@ -60,7 +60,6 @@ def emulate(
     robot: Robot = "khr1",
 ) -> None:
     """Be a robot's boards on a port of their own, until Ctrl-C."""
-    faults = LineFaults(lost, corrupted, doubled, late, seed=seed)
     if record is not None and not simulate:
         raise ParameterError("--record writes a simulated run: add --simulate")
     if lying is not None and not simulate:
@@ -76,7 +75,7 @@ def emulate(
     model = load_model(settings.model)
     body, stack = None, ExitStack()
     with ended_by_signals():
-        boards = stack.enter_context(_emulator(settings, faults, link))
+        boards = stack.enter_context(_emulator(settings, options, link))
         try:
             if simulate:
                 body = stack.enter_context(_body(boards, settings, lying or ""))

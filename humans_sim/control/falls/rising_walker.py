@@ -228,7 +228,16 @@ class RisingWalker:
             if tilt_of(sensors.attitude) > self.walker.settings.fall_tilt:
                 self._fall(t, again=True)
             elif due > self.settings.approach_time + self.settings.settle_time:
-                self._walk_on(t)
+                self._approach = None
+                self._detector.reset()
+                self.walker.reset(t)
+                self._change(
+                    t, RiseState.WALKING, "walks on" if self._velocity else "stands"
+                )
+                if self._velocity is not None and self._steps is None:
+                    self.walker.pattern.command(*self._velocity)
+                elif self._velocity is not None and self._steps:
+                    self.walker.pattern.walk(self._steps, *self._velocity)
         elif self._asked:
             self._tries = 0
             self._fall(t, again=True)
@@ -280,16 +289,6 @@ class RisingWalker:
         duration = self.settings.approach_time
         self._approach = Approach(self._joints, self._posture, t, duration)
         self._change(t, RiseState.STANDING, "is on its feet")
-
-    def _walk_on(self, t: float) -> None:
-        self._approach = None
-        self._detector.reset()
-        self.walker.reset(t)
-        self._change(t, RiseState.WALKING, "walks on" if self._velocity else "stands")
-        if self._velocity is not None and self._steps is None:
-            self.walker.pattern.command(*self._velocity)
-        elif self._velocity is not None and self._steps:
-            self.walker.pattern.walk(self._steps, *self._velocity)
 
     def _follow(self, t: float, motion: PoseSequence) -> None:
         """Play a motion from the present set points."""

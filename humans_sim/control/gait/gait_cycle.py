@@ -41,6 +41,26 @@ _SAMPLES = 80
 _PASSES = 5
 _DROP = 0.15
 """How fast a heel comes down as it lands [m/s]."""
+_ROLL_OVER = 0.03
+"""In which the zero-moment point goes to the toes after heel-off [strides]."""
+_TIP = 0.005
+"""How far before the tip of the toes it stays [m]."""
+_RELAXED = 0.7
+"""Share of the zero-moment point's error that a pass takes off: all of it overshoots,
+since the limbs move with the centre of mass."""
+_COM_HEIGHT, _LEGS = 0.56, 0.49
+"""Height of the centre of mass, and of thigh with shank, in statures: a first guess."""
+_KEPT, _KEPT_ZMP = 4, 9
+"""Harmonics of a stride that are kept of corrections, and of the zero-moment point."""
+_LIST_PHASE, _ARM_PHASE, _ELBOW_PHASE = 0.3, 0.2, 0.6
+"""By which the pelvis lists early, and arms and elbows swing late [rad]; assumed."""
+_ARM_BACK, _ARM_OUT = 0.1, 0.10
+"""Mean of the arms' swing backwards, in amplitudes, and to the side [rad]; assumed."""
+_SEARCH, _REACHED = 60, 1e-9
+"""Steps of the search for postures, and error at which it ends [m, rad]."""
+_FAR, _DAMPING, _FAR_DAMPING, _LONGEST_STEP = 1e-2, 1e-8, 1e-4, 0.2
+"""Error [m, rad] beyond which the search is damped more, since straight legs are near
+singular; damping near the end and far from it; longest step [rad]."""
 LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
 
 
@@ -160,8 +180,8 @@ class GaitCycle:
         s, half = self.settings, self.settings.width / 2.0
         both, heel_off = s.times.toe_off - 0.5, s.times.heel_off
         step, y = self.stride / 2.0, half - s.zmp_inward
-        knots = [both, heel_off, heel_off + 0.03, 0.5]
-        toe = self.lengths.toe - 0.005
+        knots = [both, heel_off, heel_off + _ROLL_OVER, 0.5]
+        toe = self.lengths.toe - _TIP
         x = [s.zmp_strike, s.zmp_end, toe, toe]
         phases, places = [], []
         for k in range(-3, 4):
@@ -172,19 +192,19 @@ class GaitCycle:
             [np.interp(self._phase, phases, np.array(places)[:, k]) for k in (0, 1)]
         ).T
         xy[:, 0] -= self.stride * self._phase
-        return _smooth(xy, 9)
+        return _smooth(xy, _KEPT_ZMP)
 
     def _upper_body(self, q: np.ndarray) -> None:
         """Write joints of trunk and arms (n, nq)."""
         s, around = self.settings, 2.0 * np.pi * self._phase
         self._set(q, "thorax_yaw", s.trunk_turn * np.cos(around))
-        self._set(q, "thorax_roll", -s.pelvis_list * np.sin(around + 0.3))
+        self._set(q, "thorax_roll", -s.pelvis_list * np.sin(around + _LIST_PHASE))
         self._set(q, "head_yaw", -(s.trunk_turn - s.pelvis_turn) * np.cos(around))
         for side, sign in (("l", -1.0), ("r", 1.0)):
-            swing = sign * np.cos(around - 0.2)
-            self._set(q, f"{side}_shoulder_pitch", s.arm_swing * (swing - 0.1))
-            self._set(q, f"{side}_shoulder_roll", np.full_like(around, 0.10))
-            lag = sign * np.cos(around - 0.6)
+            swing = sign * np.cos(around - _ARM_PHASE)
+            self._set(q, f"{side}_shoulder_pitch", s.arm_swing * (swing - _ARM_BACK))
+            self._set(q, f"{side}_shoulder_roll", np.full_like(around, _ARM_OUT))
+            lag = sign * np.cos(around - _ELBOW_PHASE)
             self._set(q, f"{side}_elbow_pitch", s.elbow + 0.5 * s.arm_swing * lag)
 
     def _set(self, q: np.ndarray, joint: str, values: np.ndarray) -> None:
@@ -199,12 +219,13 @@ class GaitCycle:
         s, around = self.settings, 2.0 * np.pi * phase
         fit = LegFit(self.lengths, s.times, self.stride, _DROP * self.period)
         # Roll, pitch, yaw of the pelvis (n, 3) [rad].
-        roll = s.pelvis_list * np.sin(around + 0.3)
+        roll = s.pelvis_list * np.sin(around + _LIST_PHASE)
         turn = np.column_stack([roll, 0 * around, -s.pelvis_turn * np.cos(around)])
         zmp = self._zmp()
         zmp_target = zmp.copy()
         self.zmp_wanted = zmp
-        height = np.full(n, 0.56 * (self.lengths.thigh + self.lengths.shank) / 0.49)
+        legs = self.lengths.thigh + self.lengths.shank
+        height = np.full(n, _COM_HEIGHT * legs / _LEGS)
         com = self._com_of(zmp_target, height)
         base = com.copy()
         q = np.tile(self.model.neutral(), (n, 1))
@@ -217,11 +238,17 @@ class GaitCycle:
             lift = self._hip[1] * np.sin(turn[:, 0])
             self.legs: LegPath = fit.fit(phase, hip, side, lift)
             q = self._postures(q, turn, base)
-            self._store(q)
+            # Periodic splines through the samples.
+            self._joints = _periodic(q[:, 7:])
+            place = q[:, :3].copy()
+            place[:, 0] -= self.stride * self._phase
+            self._place = _periodic(place)
+            turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
+            self._turn = _periodic(turns)
             now, zmp_now = self._dynamics()
-            zmp_target = zmp_target + 0.7 * _smooth(zmp - zmp_now, 4)
+            zmp_target = zmp_target + _RELAXED * _smooth(zmp - zmp_now, _KEPT)
             com = self._com_of(zmp_target, now[:, 2])
-            base = base + _smooth(com - now[:, :2], 4)
+            base = base + _smooth(com - now[:, :2], _KEPT)
         self.zmp = zmp_now
 
     def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -272,7 +299,7 @@ class GaitCycle:
         model, data = self.model, self._data
         columns = np.array([6 + self._index[f"{s}_{j}"] for s in SIDES for j in LEG])
         frames = {s: model.pin.getFrameId(f"{s}_sole") for s in SIDES}
-        for _ in range(60):
+        for _ in range(_SEARCH):
             pin.computeJointJacobians(model.pin, data, q)
             rows, error = [], []
             for side in SIDES:
@@ -284,26 +311,17 @@ class GaitCycle:
                 error.append(pin.log3(feet[side].rotation @ now.rotation.T))
                 rows.append(jacobian[:, columns])
             e = np.concatenate(error)
-            if np.abs(e).max() < 1e-9:
+            if np.abs(e).max() < _REACHED:
                 return q
             a = np.vstack(rows)
-            damping = 1e-8 if np.abs(e).max() < 1e-2 else 1e-4
+            damping = _DAMPING if np.abs(e).max() < _FAR else _FAR_DAMPING
             step = np.linalg.solve(a.T @ a + damping * np.eye(len(columns)), a.T @ e)
-            step *= min(1.0, 0.2 / np.abs(step).max())
+            step *= min(1.0, _LONGEST_STEP / np.abs(step).max())
             q[1 + columns] += step
         raise ParameterError(
             f"the legs of {model.name} do not reach the feet of this walk: "
             f"{np.abs(e).max():.2g} m are missing"
         )
-
-    def _store(self, q: np.ndarray) -> None:
-        """Periodic splines through the samples."""
-        self._joints = _periodic(q[:, 7:])
-        place = q[:, :3].copy()
-        place[:, 0] -= self.stride * self._phase
-        self._place = _periodic(place)
-        turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
-        self._turn = _periodic(turns)
 
     def at(self, phase: float) -> GaitPoint:
         """The motion at a phase [strides], which may be below 0 or above 1."""

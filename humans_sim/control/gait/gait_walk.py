@@ -46,6 +46,9 @@ point comes back twice as fast as it would run away."""
 _HEIGHT, _PELVIS, _SWING, _ROLL = 20.0, 30.0, 30.0, 10.0
 """Weights of the height, the pelvis, a foot in the air, one on its heel or its toes;
 assumed. Joints weigh one."""
+_RISING, _POSTURE, _STEPPING, _ROLLING = 80.0, 150.0, 500.0, 400.0
+"""Kp of the height, of pelvis and joints, of a foot in the air, of one on its heel or
+its toes [1/s^2]; assumed: feet are in place within a step, the trunk gives way."""
 _FRICTION = 0.95
 """Share of the ground's friction that the forces may use."""
 _PLACE, _EASE = 0.7, 20.0
@@ -64,6 +67,9 @@ _RESET = 0.6
 """Share of what a foot lands early or late that the phase takes up."""
 _SINK = 0.4
 """How fast a foot that is late goes down [m/s]."""
+_SHIFTED = 0.9
+"""Phase at which a foot in the air is above its new place, before it lands
+[strides]."""
 
 
 class GaitWalk(Controller):
@@ -99,9 +105,9 @@ class GaitWalk(Controller):
         pelvis = FrameOrientation(model, "base_link")
         self._tasks = [
             WeightedTask(com, self._com, plane, _COM_STIFFNESS, _COM_DAMPING),
-            WeightedTask(com, self._com, height, 80.0),
-            WeightedTask(pelvis, self._pelvis, _PELVIS, 150.0),
-            WeightedTask(JointTask(model), self._joints, 1.0, 150.0),
+            WeightedTask(com, self._com, height, _RISING),
+            WeightedTask(pelvis, self._pelvis, _PELVIS, _POSTURE),
+            WeightedTask(JointTask(model), self._joints, 1.0, _POSTURE),
         ]
         feet = {side: FramePose(model, f"{side}_sole") for side in SIDES}
         pitch = np.array([0.0, 0.0, 0.0, 0.0, _ROLL, 0.0])
@@ -110,7 +116,7 @@ class GaitWalk(Controller):
                 side: WeightedTask(foot, self._foot(side), weight, stiffness)
                 for side, foot in feet.items()
             }
-            for weight, stiffness in ((_SWING, 500.0), (pitch, 400.0))
+            for weight, stiffness in ((_SWING, _STEPPING), (pitch, _ROLLING))
         )
         tags = model.tags(model.neutral())
         self._tags = {}  # of the soles, from heel to toe
@@ -295,7 +301,7 @@ class GaitWalk(Controller):
                 speed, rate = np.array([0, 0, -_SINK, 0, 0, 0]), np.zeros(6)
             else:
                 toe_off = self.cycle.settings.times.toe_off
-                part = min((leg - toe_off) / (0.9 - toe_off), 1.0)
+                part = min((leg - toe_off) / (_SHIFTED - toe_off), 1.0)
             ease = part**2 * (3.0 - 2.0 * part)
             target[:2] += self._origin + ease * self.shift
             return target, speed, rate

@@ -179,7 +179,16 @@ class LegFit:
         """The leg of some free values, otherwise as of :meth:`fit`."""
         legs = self._legs
         ankle, pitch = self._foot(free, phase)
-        height = self._height(free, phase)
+        # Middle of the hips above the ground: twice a stride the same (n,) [m].
+        around = 4.0 * np.pi * phase
+        level, a, b, c, d = free[8:13]
+        height = (
+            level
+            + a * np.cos(around)
+            + b * np.sin(around)
+            + c * np.cos(2 * around)
+            + d * np.sin(2 * around)
+        )
         forward = ankle[:, 0] - hip
         down = np.hypot(height + lift - ankle[:, 1], side)
         reach = np.hypot(forward, down)
@@ -236,18 +245,6 @@ class LegFit:
         sine, cosine = np.sin(pitch), np.cos(pitch)
         ahead = pivot - cosine * pivot - sine * legs.ankle
         return np.column_stack([ahead, -sine * pivot + cosine * legs.ankle])
-
-    def _height(self, free: np.ndarray, phase: np.ndarray) -> np.ndarray:
-        """Middle of the hips above the ground: twice a stride the same (n,) [m]."""
-        around = 4.0 * np.pi * phase
-        level, a, b, c, d = free[8:13]
-        return (
-            level
-            + a * np.cos(around)
-            + b * np.sin(around)
-            + c * np.cos(2 * around)
-            + d * np.sin(2 * around)
-        )
 
     def _residuals(self, free: np.ndarray, *given: np.ndarray) -> np.ndarray:
         """Errors of the angles, what is out of reach, feet too low."""

@@ -63,6 +63,8 @@ class BalanceWeights(NamedTuple):
 
 WALKING = BalanceWeights(1e-3, 1.0, 1e-3)
 STANDING = BalanceWeights(1.0, 0.1, 1e-2)
+_LEAST_WEIGHT = 0.2
+"""Share of the weight that feet carry at least: the pendulum has none in free fall."""
 
 _KNOTS = 0.04
 """Time between the knots of the centre of mass [s]."""
@@ -129,11 +131,13 @@ class Balance:
             return np.column_stack([np.interp(knots, t, x) for x in values.T])
 
         height = CubicSpline(knots, np.interp(knots, t, heights), bc_type="clamped")
-        climb = np.maximum(self._gravity + height(knots, 2), 0.2 * self._gravity)
+        climb = np.maximum(
+            self._gravity + height(knots, 2), _LEAST_WEIGHT * self._gravity
+        )
         com = self._search(height(knots) / climb, at(reference), at(extra))
         spline = CubicSpline(knots, com, bc_type="clamped")
         places = np.column_stack([spline(t), height(t)])
-        climb = np.maximum(self._gravity + height(t, 2), 0.2 * self._gravity)
+        climb = np.maximum(self._gravity + height(t, 2), _LEAST_WEIGHT * self._gravity)
         zmp = places[:, :2] - (places[:, 2] / climb)[:, None] * spline(t, 2)
         return BalancedCom(places, zmp)
 

@@ -23,6 +23,9 @@ from humans_sim.control.walking.whole_body_ik import FootMotion
 _SIDES = (Side.LEFT, Side.RIGHT)
 _LEAST_MOVE = 0.12
 """A foot that lands nearer than this to where it stood has not stepped, in legs."""
+_SWING, _USUAL, _REST = 0.8, 0.9, 0.5
+"""Shortest swing over that of the walk; over the usual one of the person; what is left
+of one that another foot or the recording's end cuts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +118,11 @@ def plan_feet(
     ends = [flight.end for flight in swings]
     usual = np.median(np.diff(ends)) if len(ends) > 1 else ends[0] - swings[0].start
     slowdown = max(slowdown, step / float(usual))
-    swing_least = (1.0 - settings.double_support) * step * 0.8
+    swing_least = (1.0 - settings.double_support) * step * _SWING
     double_least = settings.double_support * step
-    air_time = 0.9 * float(np.median([flight.end - flight.start for flight in swings]))
+    air_time = _USUAL * float(
+        np.median([flight.end - flight.start for flight in swings])
+    )
     scale = leg / person.leg
     most = shorter * settings.max_forward
     phases: list[PlannedPhase] = []
@@ -176,14 +181,14 @@ def _swings(person: PersonMotion) -> list[_Swing]:
         if kept and flight.start < kept[-1].end:
             # No foot of a robot leaves the ground before the other has landed.
             length, start = flight.end - flight.start, kept[-1].end
-            landed = max(flight.end, start + 0.5 * length)
+            landed = max(flight.end, start + _REST * length)
             flight = replace(flight, start=start, end=landed)
         kept.append(flight)
     apart = _LEAST_MOVE * person.leg
     if kept and kept[-1].end < t[-1] - 1e-9 and abs(kept[-1].ahead) > apart:
         # The feet are apart at the end: a step closes them.
         length = kept[-1].end - kept[-1].start
-        start = max(float(t[-1]) - 0.5 * length, kept[-1].end)
+        start = max(float(t[-1]) - _REST * length, kept[-1].end)
         kept.append(_Swing(kept[-1].side.other, start, float(t[-1]), 0.0, 0.0))
     return kept
 

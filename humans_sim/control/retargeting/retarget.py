@@ -116,6 +116,12 @@ _LEAST_RISE = 0.01
 """Of the leg's length: a centre of mass that is less higher need not be."""
 _TRIES = 12
 """Of slower or shorter motions before it is refused."""
+_LOWER, _SHORTER = 0.6, 0.85
+"""What is left of the centre of mass's rise, and of steps and depth, where the legs did
+not reach."""
+_SLOWER, _SPARE = 1.3, 1.02
+"""Time over that of a motion that lost its balance; over what limits ask for, since
+torques do not fall evenly with speed."""
 
 
 class Retargeting:
@@ -197,12 +203,12 @@ class Retargeting:
             except ControlError as error:
                 fault = RetargetError(str(error))
                 if plan.steps and rise > 0.0:
-                    rise = 0.6 * rise if rise > _LEAST_RISE * self.leg else 0.0
+                    rise = _LOWER * rise if rise > _LEAST_RISE * self.leg else 0.0
                 else:
-                    shorter, depth = 0.85 * shorter, 0.85 * depth
+                    shorter, depth = _SHORTER * shorter, _SHORTER * depth
                 continue
             except RetargetError as error:
-                fault, slowdown = error, 1.3 * plan.slowdown
+                fault, slowdown = error, _SLOWER * plan.slowdown
                 continue
             excess, fault = limit_excess(motion, settings)
             if fault is None:
@@ -210,7 +216,7 @@ class Retargeting:
                 remarks = _remarks(plan, depth)
                 self._reached = (person, (shorter, depth, rise))
                 return replace(motion, frame_time=spent, remarks=remarks)
-            slowdown = 1.02 * plan.slowdown * excess
+            slowdown = _SPARE * plan.slowdown * excess
         if fault is None:
             raise RetargetError(f"it would have to be slowed by {slowdown:.2g}")
         raise fault.slowed(min(slowdown, settings.slowest)) from None

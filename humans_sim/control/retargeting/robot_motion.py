@@ -104,9 +104,13 @@ def rates(model: Model, period: float, q: np.ndarray) -> tuple[np.ndarray, np.nd
     return v, a
 
 
+_NYQUIST = 0.45
+"""Cut-off over the rate from which on nothing is filtered: half of it is the limit."""
+
+
 def low_pass(rows: np.ndarray, rate: float, cutoff: float) -> np.ndarray:
     """Rows over time without what is faster than a frequency [Hz], nor a delay."""
-    if cutoff >= 0.45 * rate:
+    if cutoff >= _NYQUIST * rate:
         return rows
     b, a = butter(2, 2.0 * cutoff / rate)
     flat = rows.reshape(len(rows), -1)

@@ -44,6 +44,10 @@ _SMALL = 1e-9
 """Sine of a turn that is its own angle."""
 _STARTS = 6
 """Postures from which the first frame is searched."""
+_ROUNDS, _MIDDLE = 3, (0.2, 0.8)
+"""Searches from each of them; the part of the joints' ranges in which they are."""
+_LONGEST = 0.5
+"""Longest step of the search: directions are linear about so far [rad]."""
 
 
 class UpperBody:
@@ -105,7 +109,9 @@ class UpperBody:
             hessian[np.diag_indices_from(hessian)] += _HELD
             step = np.zeros(len(places))
             step[free] = np.linalg.solve(hessian, gradient[free])
-            step *= min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-12))
+            step *= min(
+                1.0, _LONGEST / max(float(np.abs(step).max(initial=0.0)), 1e-12)
+            )
             before = q[places]
             q[places] = np.clip(before + step, self._low, self._high)
             if np.abs(q[places] - before).max(initial=0.0) < _CLOSE:
@@ -125,9 +131,9 @@ class UpperBody:
         for start in range(_STARTS):
             q = np.array(guess, dtype=float)
             if start:
-                share = rng.uniform(0.2, 0.8, len(self.joints))
+                share = rng.uniform(*_MIDDLE, len(self.joints))
                 q[7 + self.joints] = self._low + share * (self._high - self._low)
-            for _ in range(3):
+            for _ in range(_ROUNDS):
                 q[7 + self.joints] = self.solve(q, attitude, torso, directions)
             q[3:7] = pin.Quaternion(attitude).coeffs()
             error, _ = self._linear(q, torso, directions)

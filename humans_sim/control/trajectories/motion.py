@@ -83,7 +83,18 @@ def reach(
     bent[7 + places] = np.where(np.isfinite(low + high), 0.5 * (low + high), 0.0)
     least = np.inf
     for start in (np.array(q, dtype=float), bent):
-        posture, missing = _newton(task, start, target, places, low, high)
+        # Newton steps within the limits; the posture reached, and what is missing.
+        for _ in range(_POSTURE_STEPS):
+            error = task.error(start, target)
+            if np.abs(error).max() < _CLOSE:
+                break
+            rows = task.jacobian(start)[:, 6 + places]
+            square = rows.T @ rows
+            square[np.diag_indices_from(square)] += _DAMPING
+            step = np.linalg.solve(square, rows.T @ error)
+            step *= min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
+            start[7 + places] = np.clip(start[7 + places] + step, low, high)
+        posture, missing = start, float(np.abs(error).max())
         if missing < _CLOSE:
             return posture
         least = min(least, missing)
@@ -91,28 +102,6 @@ def reach(
         f"{model.name} does not reach {', '.join(task.names[:3])}...: "
         f"{least:.3g} are missing"
     )
-
-
-def _newton(
-    task: Task,
-    q: np.ndarray,
-    target: np.ndarray,
-    places: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> tuple[np.ndarray, float]:
-    """Newton steps within the limits; the posture reached, and what is missing."""
-    for _ in range(_POSTURE_STEPS):
-        error = task.error(q, target)
-        if np.abs(error).max() < _CLOSE:
-            break
-        rows = task.jacobian(q)[:, 6 + places]
-        square = rows.T @ rows
-        square[np.diag_indices_from(square)] += _DAMPING
-        step = np.linalg.solve(square, rows.T @ error)
-        step *= min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
-        q[7 + places] = np.clip(q[7 + places] + step, low, high)
-    return q, float(np.abs(error).max())
 
 
 BASE = ("base_x", "base_y", "base_z", "base_roll", "base_pitch", "base_yaw")
@@ -167,7 +156,15 @@ class Motion:
         self.times = np.linspace(0.0, end, count)
         places = [FramePose.target(model.frame_pose(start, foot)) for foot in feet]
         task = Stacked([FramePose(model, foot) for foot in feet])
-        legs = _chains(model, feet)
+        # Names of the joints between the base and frames.
+        legs: list[str] = []
+        for frame in feet:
+            joint = model.pin.frames[model.pin.getFrameId(frame)].parentJoint
+            chain = []
+            while joint > 1:
+                chain.append(model.pin.names[joint])
+                joint = model.pin.parents[joint]
+            legs += reversed(chain)
         given = [name for name in legs if name in curves]
         if given:
             raise ParameterError(f"{given[0]} is moved by its foot: no curve for it")
@@ -205,19 +202,6 @@ class Motion:
             return values[0 if t < first else -1], still, still
 
         return at
-
-
-def _chains(model: Model, frames: Sequence[str]) -> list[str]:
-    """Names of the joints between the base and frames."""
-    names: list[str] = []
-    for frame in frames:
-        joint = model.pin.frames[model.pin.getFrameId(frame)].parentJoint
-        chain = []
-        while joint > 1:
-            chain.append(model.pin.names[joint])
-            joint = model.pin.parents[joint]
-        names += reversed(chain)
-    return names
 
 
 _SPACING = 0.02

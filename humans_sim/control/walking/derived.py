@@ -14,7 +14,6 @@ way from one to the other, and the swing foot in the air half way.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -206,13 +205,26 @@ def derived_settings(
     legs = sole_legs(model, left, right)
     corners = convex_hull(corner_places(model, sole_named(model, left))[:, :2])
     turns = _turns(legs[0])
-    pressure = _pressure(corners)
+    # Where the zero-moment point is wanted in the left sole, and how near the edge.
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    width, middle = high - low, 0.5 * (low + high)
+    forward = float(np.clip(middle[0], -_AHEAD * width[0], _AHEAD * width[0]))
+    inward, margin = _INWARD * float(width[1]), _EDGE * float(width.min())
+    pressure = {
+        "zmp_margin": Derived(margin, "a tenth of its shorter side"),
+        "zmp_forward": Derived(forward, "towards the middle of the sole"),
+        "zmp_inward": Derived(inward, "a tenth of the sole's width: less sway"),
+    }
     ahead = float(pressure["zmp_forward"].value)  # type: ignore[arg-type]
     soles = _Soles(left, right, str(turns.value))
-    chosen = _chosen_stand(
+    # The first bend of the knees that cuts no step very short, or the best.
+    stands = (
         _stand(model, legs, soles, corners, ahead, math.radians(bend))
         for bend in _BENDS
     )
+    chosen = next(stands)
+    while chosen.reach < _ENOUGH and (stand := next(stands, None)) is not None:
+        chosen = max(chosen, stand, key=lambda made: made.reach)
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
     time = math.sqrt(chosen.height / gravity)
     period = _STEP * time / _KNOTS
@@ -267,14 +279,6 @@ def _turns(leg: Leg) -> Derived:
     if YAW in leg.kinds or ("" in leg.kinds and len(leg.joints) > 5):
         return Derived(HIP_YAW, "the legs have a yaw joint")
     return Derived(SLIP, "no yaw joint in the legs: feet turn by slipping")
-
-
-def _chosen_stand(stands: Iterator[_Stand]) -> _Stand:
-    """The first bend of the knees that cuts no step very short, or the best."""
-    best = next(stands)
-    while best.reach < _ENOUGH and (stand := next(stands, None)) is not None:
-        best = max(best, stand, key=lambda made: made.reach)
-    return best
 
 
 def _stand(
@@ -380,17 +384,4 @@ def _turning(slips: bool, period: float, turn: Derived) -> dict[str, Derived]:
         "pivot_duration": Derived(0.0, "no turns on both feet"),
         "pivot_pitch": Derived(0.0, "no turns on both feet"),
         "pivot_share": Derived(1.0, "no turns on both feet"),
-    }
-
-
-def _pressure(corners: np.ndarray) -> dict[str, Derived]:
-    """Where the zero-moment point is wanted in the left sole, and how near the edge."""
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    width, middle = high - low, 0.5 * (low + high)
-    forward = float(np.clip(middle[0], -_AHEAD * width[0], _AHEAD * width[0]))
-    inward, margin = _INWARD * float(width[1]), _EDGE * float(width.min())
-    return {
-        "zmp_margin": Derived(margin, "a tenth of its shorter side"),
-        "zmp_forward": Derived(forward, "towards the middle of the sole"),
-        "zmp_inward": Derived(inward, "a tenth of the sole's width: less sway"),
     }

@@ -17,10 +17,11 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.sole_legs import SLIP, SettingError
+from humans_sim.control.walking.sole_legs import SLIP
 from humans_sim.control.walking.whole_body_ik import FootMotion
 from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import SettingError
 from humans_sim.models import Model
 from humans_sim.models.legs import corner_places, sole_named
 

@@ -34,7 +34,7 @@ from humans_sim.control.walking.footsteps import (
 from humans_sim.control.walking.listed_footsteps import Heights, ListedStep, Treads
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.sole_legs import SettingError, sole_legs
+from humans_sim.control.walking.sole_legs import sole_legs
 from humans_sim.control.walking.timeline import (
     Footstep,
     SupportPhase,
@@ -48,6 +48,7 @@ from humans_sim.control.walking.whole_body_ik import (
     find_shoulders,
 )
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import SettingError
 from humans_sim.models import Model
 
 
@@ -170,8 +171,15 @@ class WalkPattern:
         self._rate = np.zeros(2)
         self._start, self._knot, self._time = t_start, 0, t_start
         attitude = pin.rpy.rpyToMatrix(0.0, settings.trunk_pitch, place.yaw)
+        # The posture of the settings at a place, a start for the first search.
+        names, posture = self.model.joint_names, self.settings.posture
+        for name in posture:
+            if name not in names:
+                raise ParameterError(f"{self.model.name} has no joint '{name}'")
+        q = self.model.standing(np.array([posture.get(name, 0.0) for name in names]))
+        q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
         self._q = self._kinematics.solve(
-            self._bent(place),
+            q,
             np.append(middle, settings.com_height + _lowest(feet)),
             feet[Side.LEFT].pose(),
             feet[Side.RIGHT].pose(),
@@ -417,16 +425,6 @@ class WalkPattern:
                 f"the ground is not flat where the {side.name.lower()} foot stands"
             )
         return placed
-
-    def _bent(self, place: Footprint) -> np.ndarray:
-        """The posture of the settings at a place, a start for the first search."""
-        names, posture = self.model.joint_names, self.settings.posture
-        for name in posture:
-            if name not in names:
-                raise ParameterError(f"{self.model.name} has no joint '{name}'")
-        q = self.model.standing(np.array([posture.get(name, 0.0) for name in names]))
-        q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
-        return q
 
 
 def _lowest(feet: Mapping[Side, Footprint]) -> float:

@@ -268,7 +268,12 @@ class PushRecovery:
         then = t + self._period
         base, sole = seen.base_after(self._period), self._sole_at(then, step)
         if step.spread:
-            base = _upright_sideways(base, step.stance)
+            # A base turned back about the foot that stands until it does not roll.
+            _, pitch, yaw = pin.rpy.matrixToRpy(base.rotation).tolist()
+            upright = pin.rpy.rpyToMatrix(0.0, pitch, yaw)
+            foot = np.array([*step.stance[:2], 0.0])
+            back = upright @ base.rotation.T
+            base = pin.SE3(upright, foot + back @ (base.translation - foot))
         joints = self._legs.reach(base, sensors.joints, step.side, sole)
         own = self._legs.joints[step.side]
         commanded = step.held.copy()
@@ -369,15 +374,6 @@ def _footprints(plan: PatternPoint) -> dict[Side, Footprint]:
         x, y, _ = foot.pose.translation.tolist()
         feet[side] = Footprint(x, y, foot.yaw)
     return feet
-
-
-def _upright_sideways(base: pin.SE3, stance: Footprint) -> pin.SE3:
-    """A base turned back about the foot that stands until it does not roll."""
-    _, pitch, yaw = pin.rpy.matrixToRpy(base.rotation).tolist()
-    upright = pin.rpy.rpyToMatrix(0.0, pitch, yaw)
-    foot = np.array([*stance[:2], 0.0])
-    back = upright @ base.rotation.T
-    return pin.SE3(upright, foot + back @ (base.translation - foot))
 
 
 def _local(frame: Footprint, point: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,20 @@ from humans_sim.control.walking.derived import derived_settings
 from humans_sim.control.walking.sole_legs import (
     SLIP,
     TURNS,
-    SettingError,
     sole_sides,
 )
 from humans_sim.core.resources import resource
+from humans_sim.core.settings import (
+    REQUIRED,
+    Reader,
+    SettingError,
+    check_settings,
+    describe,
+    in_degrees,
+    of_section,
+    setting,
+    settings_of,
+)
 from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
 from humans_sim.models import Model
 
@@ -33,183 +44,154 @@ _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
 _MOST_PERIODS = 10_000
 """Most periods of any duration."""
-DEGREES = (
-    "trunk_pitch",
-    "max_turn",
-    "pivot_pitch",
-    "least_pivot",
-    "heading_tolerance",
-    "ankle_limit",
-    "hip_limit",
-    "fall_tilt",
-)
-_ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
-_MAY_BE_ZERO = (
-    "arm_swing",
-    "max_backward",
-    "max_level_step",
-    "max_sideways",
-    "max_turn",
-    "pivot_duration",
-    "pivot_pitch",
-    "least_pivot",
-    "heading_tolerance",
-    "heading_gain",
-    "dead_zone",
-    "ankle_gain",
-    "ankle_damping",
-    "ankle_limit",
-    "pressure_gain",
-    "relief_gain",
-    "hip_gain",
-    "catch_error",
-    "zmp_margin",
-)
 
 
+def _positive(meaning: str, default: Any = REQUIRED) -> Any:
+    return setting(default, meaning, above=0.0)
+
+
+def _from_zero(meaning: str, default: Any = REQUIRED) -> Any:
+    return setting(default, meaning, 0.0)
+
+
+@describe
 @dataclass(frozen=True, kw_only=True)
 class WalkSettings:
-    """How a biped walks.
+    """How a biped walks."""
 
-    Attributes:
-        left: frame of the left sole.
-        right: frame of the right sole.
-        turns: ``hip_yaw``: feet turn in the hips; ``slip``: legs without that joint,
-            the feet stay parallel to the body and pivot on the ground with it.
-        posture: joint angles while standing; those of the legs are where the search
-            for postures begins and say which way the knees bend [rad].
-        com_height: height of the centre of mass, constant [m].
-        trunk_pitch: lean of the base, positive forwards [rad].
-        stance_width: distance of the sole frames, side by side [m].
-        step_duration: from one landing to the next [s].
-        double_support: share of it with both feet on the ground.
-        shift_duration: to shift the weight before the first step and after the last
-            one [s].
-        arm_swing: of an arm, over the angle of the leg of the other side; zero: still.
-        foot_lift: height of the swing foot half way [m].
-        max_forward: longest step, from foot to foot [m].
-        max_level_step: the same onto another level of the ground, where longer [m].
-        max_backward: longest step backwards [m].
-        max_sideways: how far a foot goes outwards beyond the stance [m].
-        max_turn: largest turn of a foot in one step [rad].
-        pivot_duration: with ``slip``, time that a turn on both feet adds to a step [s].
-        pivot_pitch: in such a turn one foot goes so far onto its toes, the other onto
-            its heel [rad].
-        pivot_share: of such a turn, that the body makes where the soles slip; feet
-            pivot by so much more.
-        least_pivot: smallest such turn that is made; less is saved up [rad].
-        sideways_share: of a step sideways that the body makes: so much wider are steps
-            planned.
-        dead_zone: parts of a command below this share of the largest one are none.
-        heading_tolerance: difference of the heading that is let be, with hips that turn
-            [rad].
-        heading_gain: share of what is beyond it that the next step makes good.
-        zmp_margin: that the zero-moment point keeps to the edges of the support [m].
-        zmp_forward: preferred place of the zero-moment point in a sole frame [m].
-        zmp_inward: the same towards the other foot [m].
-        mpc_period: time between two solutions; every duration is a multiple of it [s].
-        mpc_horizon: how far a solution looks ahead [s].
-        zmp_weight: of the distance to the preferred place.
-        zmp_rate_weight: of the speed of the zero-moment point [s^2].
-        capture_weight: of the condition that the centre of mass stays bounded.
-        hip_gain: how far the body bends at its hips against a capture point off its
-            place, in heights of the centre of mass.
-        hip_error: distance of the capture point that is let be [m].
-        hip_limit: largest such bend [rad].
-        hip_time: in which it comes back [s].
-        catch_error: of the capture point when a foot lands, beyond which a step catches
-            the body; zero: never [m].
-        catch_reach: how far before or behind the other foot such a step lands [m].
-        catch_width: how far beside it [m].
-        catch_speed: of a foot on its way there [m/s].
-        lean_time: over which the tilt of the base is averaged to find the slope [s].
-        ankle_gain: turn of the standing soles against a tilt of the base.
-        ankle_damping: the same against its angular velocity [s].
-        ankle_limit: largest such turn [rad].
-        pressure_gain: how fast the centre of mass gives way to a zero-moment point off
-            its place [1/s].
-        pressure_time: after which it has come back [s].
-        relief_gain: how fast soles that stand give way to what the legs press against
-            the floor [1/s].
-        fall_tilt: tilt of the base beyond which the robot has fallen; that of
-            ``config/robots`` where the file of the walk has none [rad].
-    """
-
-    left: str
-    right: str
-    turns: str
-    posture: Mapping[str, float]
-    com_height: float
-    trunk_pitch: float
-    stance_width: float
-    step_duration: float
-    double_support: float
-    shift_duration: float
-    arm_swing: float = 0.0
-    foot_lift: float
-    max_forward: float
-    max_level_step: float = 0.0
-    max_backward: float
-    max_sideways: float
-    max_turn: float
-    pivot_duration: float
-    pivot_pitch: float
-    pivot_share: float = 1.0
-    least_pivot: float = math.radians(5.0)
-    sideways_share: float = 1.0
-    dead_zone: float = 0.02
-    heading_tolerance: float = math.radians(1.0)
-    heading_gain: float = 0.5
-    zmp_margin: float
-    zmp_forward: float
-    zmp_inward: float
-    mpc_period: float
-    mpc_horizon: float
-    zmp_weight: float
-    zmp_rate_weight: float
-    capture_weight: float
-    hip_gain: float = 0.0
-    hip_error: float = 0.02
-    hip_limit: float = math.radians(30.0)
-    hip_time: float = 0.3
-    catch_error: float = 0.0
-    catch_reach: float = 0.09
-    catch_width: float = 0.15
-    catch_speed: float = 0.8
-    lean_time: float
-    ankle_gain: float
-    ankle_damping: float
-    ankle_limit: float
-    pressure_gain: float
-    pressure_time: float
-    relief_gain: float = 0.0
-    fall_tilt: float
+    left: str = setting(REQUIRED, "frame of the left sole")
+    right: str = setting(REQUIRED, "frame of the right sole")
+    turns: str = setting(
+        REQUIRED,
+        "``hip_yaw``: feet turn in the hips; ``slip``: legs without that joint, the "
+        "feet stay parallel to the body and pivot on the ground with it",
+        choices=TURNS,
+    )
+    posture: Mapping[str, float] = setting(
+        REQUIRED,
+        "joint angles while standing; those of the legs are where the search for "
+        "postures begins and say which way the knees bend [rad]",
+    )
+    com_height: float = _positive("height of the centre of mass, constant [m]")
+    trunk_pitch: float = setting(REQUIRED, "lean of the base, positive forwards [rad]")
+    stance_width: float = _positive("distance of the sole frames, side by side [m]")
+    step_duration: float = _positive("from one landing to the next [s]")
+    double_support: float = _positive("share of it with both feet on the ground")
+    shift_duration: float = _positive(
+        "to shift the weight before the first step and after the last one [s]"
+    )
+    arm_swing: float = _from_zero(
+        "of an arm, over the angle of the leg of the other side; zero: still", 0.0
+    )
+    foot_lift: float = _positive("height of the swing foot half way [m]")
+    max_forward: float = _positive("longest step, from foot to foot [m]")
+    max_level_step: float = _from_zero(
+        "the same onto another level of the ground, where longer [m]", 0.0
+    )
+    max_backward: float = _from_zero("longest step backwards [m]")
+    max_sideways: float = _from_zero(
+        "how far a foot goes outwards beyond the stance [m]"
+    )
+    max_turn: float = _from_zero("largest turn of a foot in one step [rad]")
+    pivot_duration: float = _from_zero(
+        "with ``slip``, time that a turn on both feet adds to a step [s]"
+    )
+    pivot_pitch: float = _from_zero(
+        "in such a turn one foot goes so far onto its toes, the other onto its heel "
+        "[rad]"
+    )
+    pivot_share: float = _positive(
+        "of such a turn, that the body makes where the soles slip; feet pivot by so "
+        "much more",
+        1.0,
+    )
+    least_pivot: float = _from_zero(
+        "smallest such turn that is made; less is saved up [rad]", math.radians(5.0)
+    )
+    sideways_share: float = _positive(
+        "of a step sideways that the body makes: so much wider are steps planned", 1.0
+    )
+    dead_zone: float = _from_zero(
+        "parts of a command below this share of the largest one are none", 0.02
+    )
+    heading_tolerance: float = _from_zero(
+        "difference of the heading that is let be, with hips that turn [rad]",
+        math.radians(1.0),
+    )
+    heading_gain: float = _from_zero(
+        "share of what is beyond it that the next step makes good", 0.5
+    )
+    zmp_margin: float = _from_zero(
+        "that the zero-moment point keeps to the edges of the support [m]"
+    )
+    zmp_forward: float = setting(
+        REQUIRED, "preferred place of the zero-moment point in a sole frame [m]"
+    )
+    zmp_inward: float = setting(REQUIRED, "the same towards the other foot [m]")
+    mpc_period: float = _positive(
+        "time between two solutions; every duration is a multiple of it [s]"
+    )
+    mpc_horizon: float = _positive("how far a solution looks ahead [s]")
+    zmp_weight: float = _positive("of the distance to the preferred place")
+    zmp_rate_weight: float = _positive("of the speed of the zero-moment point [s^2]")
+    capture_weight: float = _positive(
+        "of the condition that the centre of mass stays bounded"
+    )
+    hip_gain: float = _from_zero(
+        "how far the body bends at its hips against a capture point off its place, in "
+        "heights of the centre of mass",
+        0.0,
+    )
+    hip_error: float = _positive(
+        "distance of the capture point that is let be [m]", 0.02
+    )
+    hip_limit: float = _positive("largest such bend [rad]", math.radians(30.0))
+    hip_time: float = _positive("in which it comes back [s]", 0.3)
+    catch_error: float = _from_zero(
+        "of the capture point when a foot lands, beyond which a step catches the body; "
+        "zero: never [m]",
+        0.0,
+    )
+    catch_reach: float = _positive(
+        "how far before or behind the other foot such a step lands [m]", 0.09
+    )
+    catch_width: float = _positive("how far beside it [m]", 0.15)
+    catch_speed: float = _positive("of a foot on its way there [m/s]", 0.8)
+    lean_time: float = _positive(
+        "over which the tilt of the base is averaged to find the slope [s]"
+    )
+    ankle_gain: float = _from_zero(
+        "turn of the standing soles against a tilt of the base"
+    )
+    ankle_damping: float = _from_zero("the same against its angular velocity [s]")
+    ankle_limit: float = _from_zero("largest such turn [rad]")
+    pressure_gain: float = _from_zero(
+        "how fast the centre of mass gives way to a zero-moment point off its place "
+        "[1/s]"
+    )
+    pressure_time: float = _positive("after which it has come back [s]")
+    relief_gain: float = _from_zero(
+        "how fast soles that stand give way to what the legs press against the floor "
+        "[1/s]",
+        0.0,
+    )
+    fall_tilt: float = _positive(
+        "tilt of the base beyond which the robot has fallen; that of ``config/robots`` "
+        "where the file of the walk has none [rad]"
+    )
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no walk."""
-        if self.turns not in TURNS:
-            raise SettingError("turns", f"is not one of {', '.join(TURNS)}")
+        check_settings(self)
         if self.left == self.right:
             raise SettingError("right", "is the left sole, too")
-        for name in _NUMBERS:
-            value = getattr(self, name)
-            if not math.isfinite(value):
-                raise SettingError(name, f"must be finite, not {value}")
-            if name in _ANY_SIGN:
-                continue
-            if value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
-                raise SettingError(name, f"must be above zero, not {value:g}")
         if self.double_support >= 1:
             raise SettingError("double_support", "is a share: below 1")
         for name in ("pivot_share", "sideways_share", "dead_zone"):
             if getattr(self, name) > 1:
                 raise SettingError(name, "is a share: 1 at most")
-        for name in (
-            "step_duration",
-            "shift_duration",
-            "pivot_duration",
-            "mpc_horizon",
-        ):
+        durations = ("step_duration", "shift_duration", "pivot_duration")
+        for name in (*durations, "mpc_horizon"):
             count = getattr(self, name) / self.mpc_period
             if not count <= _MOST_PERIODS:
                 raise SettingError(name, f"is more than {_MOST_PERIODS} mpc_periods")
@@ -291,30 +273,24 @@ class WalkSettings:
 
     @classmethod
     def _completed(cls, model: Model, root: YamlValue) -> WalkSettings:
-        names = {**model.parts.parameters, **model.parts.lengths}
-        entries = root.fields((), (*_WORDS, "posture", *_NUMBERS))
         soles = [sole.name for sole in model.soles]
-        for side in {"left", "right"} & set(entries):
-            if entries[side].text() not in soles:
+
+        def sole(entry: YamlValue) -> str:
+            name = entry.text()
+            if name not in soles:
                 known = ", ".join(soles) or "none"
-                raise entries[side].error(
-                    f"{model.name} has no sole '{entries[side].text()}' (it has: "
-                    f"{known})"
+                raise entry.error(
+                    f"{model.name} has no sole '{name}' (it has: {known})"
                 )
-        values: dict[str, Any] = {
-            word: entries[word].text() for word in set(_WORDS) & set(entries)
-        }
-        for name in set(_NUMBERS) & set(entries):
-            unit = math.radians(1.0) if name in DEGREES else 1.0
-            values[name] = unit * entries[name].number(names)
-        if "posture" in entries:
-            values["posture"] = _posture(model, entries["posture"])
-        try:
+            return name
+
+        def filled(**values: Any) -> WalkSettings:
             return cls(**_filled(model, values))
-        except SettingError as fault:
-            where = entries.get(fault.setting, root)
-            reason = fault.reason if fault.setting in entries else str(fault)
-            raise where.error(reason) from None
+
+        posture: Reader = partial(_posture, model)
+        readers = {"left": sole, "right": sole, "posture": posture}
+        names = {**model.parts.parameters, **model.parts.lengths}
+        return of_section(cls, root, filled, readers, names)
 
 
 def walk_file(source: Path) -> Path:
@@ -336,8 +312,8 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     return {**followed, **values}
 
 
-_WORDS = ("left", "right", "turns")
-_NUMBERS = tuple(field.name for field in fields(WalkSettings) if field.type == "float")
+DEGREES = tuple(k for k, item in settings_of(WalkSettings).items() if in_degrees(item))
+"""Settings that files have in degrees."""
 
 
 def _posture(model: Model, value: YamlValue) -> dict[str, float]:

@@ -30,19 +30,6 @@ class SolePairNames(Protocol):
         """One of :data:`TURNS`."""
 
 
-class SettingError(ParameterError):
-    """A setting of a walk is out of its range.
-
-    Attributes:
-        setting: its name.
-        reason: what is wrong with it.
-    """
-
-    def __init__(self, setting: str, reason: str) -> None:
-        self.setting, self.reason = setting, reason
-        super().__init__(f"{setting}: {reason}")
-
-
 def sole_sides(model: Model) -> tuple[str, str]:
     """Frames of the left and the right sole, by where they are, of just two."""
     if len(model.soles) != 2:

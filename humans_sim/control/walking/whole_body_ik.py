@@ -31,10 +31,10 @@ from humans_sim.control.walking.posture_kernels import (
 from humans_sim.control.walking.sole_legs import (
     HIP_YAW,
     SLIP,
-    SettingError,
     SolePairNames,
     sole_legs,
 )
+from humans_sim.core.settings import SettingError
 from humans_sim.dynamics.self_contacts import moved_velocities
 from humans_sim.dynamics.tree_kernels import tree_table
 from humans_sim.models import Model

@@ -4,9 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from humans_sim.core.settings import (
+    SettingError,
+    check_settings,
+    describe,
+    of_section,
+    setting,
+)
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.kondo.motion.channels import ChannelMap, channels_of, read_robot_file
 from humans_sim.kondo.protocol.rcb1 import BOARDS, LOW, SPECIAL
@@ -26,19 +33,26 @@ _FINEST = 1.0
 """Resolution of the boards' set points [deg]."""
 
 
+@describe
 @dataclass(frozen=True)
 class Limits:
-    """Limits of set points; positions are limited by each channel's range.
+    """Limits of set points; positions are limited by each channel's range."""
 
-    Attributes:
-        speed: of a channel [deg/s].
-        step: from one set point to the next [deg].
-        approach: speed towards the first pose [deg/s].
-    """
+    speed: float = setting(340.0, "of a channel [deg/s]", above=0.0)
+    step: float = setting(12.0, "from one set point to the next [deg]", above=0.0)
+    approach: float = setting(40.0, "speed towards the first pose [deg/s]", above=0.0)
 
-    speed: float = 340.0
-    step: float = 12.0
-    approach: float = 40.0
+    def __post_init__(self) -> None:
+        """Refuse limits that limit nothing, or that no board can keep."""
+        check_settings(self)
+        for name, most in _LARGEST.items():
+            if getattr(self, name) > most:
+                raise SettingError(name, f"more than {most:g} is no limit of a servo")
+        if self.step < _FINEST:
+            text = f"the boards take whole degrees: {_FINEST:g} or more"
+            raise SettingError("step", text)
+        if self.approach > self.speed:
+            raise SettingError("approach", "must not be faster than the speed")
 
 
 @dataclass(frozen=True)
@@ -59,29 +73,28 @@ class AllowedOverlap:
         return {(one, other): depth for one, other, depth in self.allow}
 
 
+@describe
 @dataclass(frozen=True)
 class RobotSettings:
-    """How a robot is driven.
+    """How a robot is driven: the name of its model, which channel turns which joint.
 
-    Attributes:
-        model: name of its model.
-        channels: which turn which joint.
-        limits: of its set points.
-        protocol: what its boards speak.
-        ids: of the boards, in the order of the channels.
-        unused: what a channel without a servo is sent.
-        period: between two set points on the line [s].
-        self_collision: how deep links may overlap; None: that is not checked.
+    Self-collision is how deep links may overlap; None: that is not checked.
     """
 
     model: str
     channels: ChannelMap
     limits: Limits = Limits()
-    protocol: str = PROTOCOLS[0]
-    ids: tuple[int, ...] = (0, 1)
-    unused: int = LOW
-    period: float = 0.01
+    protocol: str = setting(PROTOCOLS[0], "what its boards speak", choices=PROTOCOLS)
+    ids: tuple[int, ...] = setting(
+        (0, 1), "of the boards, in the order of the channels"
+    )
+    unused: int = setting(LOW, "what a channel without a servo is sent")
+    period: float = setting(0.01, "between two set points on the line [s]", 0.002, 0.1)
     self_collision: AllowedOverlap | None = AllowedOverlap()
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of their ranges."""
+        check_settings(self)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -96,34 +109,18 @@ def load_robot(name: Path | str = "khr1") -> RobotSettings:
         ModelFileError: the file is malformed; the message names the line and the key.
         ParameterError: no robot has that name.
     """
-    parts = read_robot_file(name)
-    more = _boards(parts["boards"]) if "boards" in parts else {}
+    parts, limits = read_robot_file(name), Limits()
+    if "limits" in parts:
+        limits = of_section(Limits, parts["limits"], Limits, {})
+    overlap: AllowedOverlap | None = AllowedOverlap()
     if "self_collision" in parts:
-        more["self_collision"] = _overlap(parts["self_collision"])
-    return RobotSettings(
-        model_name_in(parts["model"]),
-        channels_of(parts["channels"]),
-        _limits(parts.get("limits")),
-        **more,
-    )
-
-
-def _limits(value: YamlValue | None) -> Limits:
-    if value is None:
-        return Limits()
-    names = ("speed", "step", "approach")
-    fields = value.fields((), names)
-    limits = Limits(**{name: entry.positive() for name, entry in fields.items()})
-    for name, entry in fields.items():
-        if getattr(limits, name) > _LARGEST[name]:
-            raise entry.error(f"more than {_LARGEST[name]:g} is no limit of a servo")
-    if limits.step < _FINEST:
-        raise fields["step"].error(
-            f"the boards take whole degrees: {_FINEST:g} or more"
-        )
-    if limits.approach > limits.speed:
-        raise value.error("the approach must not be faster than the speed")
-    return limits
+        overlap = _overlap(parts["self_collision"])
+    model, channels = model_name_in(parts["model"]), channels_of(parts["channels"])
+    make = partial(RobotSettings, model, channels, limits, self_collision=overlap)
+    if "boards" not in parts:
+        return make()
+    readers = {"ids": _ids, "unused": _unused}
+    return of_section(RobotSettings, parts["boards"], make, readers)
 
 
 def _overlap(value: YamlValue) -> AllowedOverlap | None:
@@ -147,24 +144,15 @@ def _depth(value: YamlValue) -> float:
     return depth
 
 
-def _boards(value: YamlValue) -> dict[str, Any]:
-    fields = value.fields((), ("protocol", "ids", "unused", "period"))
-    boards: dict[str, Any] = {}
-    if "protocol" in fields:
-        boards["protocol"] = fields["protocol"].choice(PROTOCOLS)
-    if "ids" in fields:
-        ids = tuple(int(v) for v in fields["ids"].vector(_LINE))
-        if len(set(ids)) != _LINE or not all(0 <= v < BOARDS for v in ids):
-            raise fields["ids"].error(f"two different ids of 0 to {BOARDS - 1}")
-        boards["ids"] = ids
-    if "unused" in fields:
-        unused = fields["unused"].number()
-        if unused not in SPECIAL:
-            raise fields["unused"].error(f"one of {', '.join(map(str, SPECIAL))}")
-        boards["unused"] = int(unused)
-    if "period" in fields:
-        period = fields["period"].positive()
-        if not 0.002 <= period <= 0.1:
-            raise fields["period"].error("0.002 to 0.1 s")
-        boards["period"] = period
-    return boards
+def _ids(value: YamlValue) -> tuple[int, ...]:
+    ids = tuple(int(v) for v in value.vector(_LINE))
+    if len(set(ids)) != _LINE or not all(0 <= v < BOARDS for v in ids):
+        raise value.error(f"two different ids of 0 to {BOARDS - 1}")
+    return ids
+
+
+def _unused(value: YamlValue) -> int:
+    unused = value.number()
+    if unused not in SPECIAL:
+        raise value.error(f"one of {', '.join(map(str, SPECIAL))}")
+    return int(unused)

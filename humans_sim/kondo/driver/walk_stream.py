@@ -145,7 +145,19 @@ def walk_stream(
     count = math.ceil((duration + _REST) / period)
     rows = [approach.at(k * period) for k in range(count + 1)]
     begin = (len(rows) - 1) * period
-    walk, reached = _walk(pattern, steps, velocity, period)
+    # Joint angles of the steps and of a rest after them; the velocity followed.
+    pattern.walk(steps, *velocity)
+    walk: list[np.ndarray] = []
+    reached, over = Velocity(0.0, 0.0, 0.0), math.inf
+    while (t := (len(walk) + 1) * period) <= over:
+        point = pattern.tick(t)
+        walk.append(point.joints.copy())
+        if point.phase != WalkPhase.STANDING:
+            reached = point.velocity if any(point.velocity) else reached
+        elif over == math.inf and point.steps == steps:
+            # The centre of mass comes to rest after the last step.
+            if float(np.abs(point.joint_speeds).max()) < _STILL:
+                over = t + _REST
     joints = np.array([*rows, *walk])[:, columns]
     fastest = _check(joints, robot, period)
     times = period * np.arange(len(joints))
@@ -177,25 +189,6 @@ def _approach(
     largest = float(np.abs(stance - first).max())
     duration = max(_PEAK * largest / math.radians(robot.limits.approach), period)
     return Approach(first, stance, 0.0, duration), duration
-
-
-def _walk(
-    pattern: WalkPattern, steps: int, velocity: Sequence[float], period: float
-) -> tuple[list[np.ndarray], Velocity]:
-    """Joint angles of the steps and of a rest after them; the velocity followed."""
-    pattern.walk(steps, *velocity)
-    rows: list[np.ndarray] = []
-    reached, over = Velocity(0.0, 0.0, 0.0), math.inf
-    while (t := (len(rows) + 1) * period) <= over:
-        point = pattern.tick(t)
-        rows.append(point.joints.copy())
-        if point.phase != WalkPhase.STANDING:
-            reached = point.velocity if any(point.velocity) else reached
-        elif over == math.inf and point.steps == steps:
-            # The centre of mass comes to rest after the last step.
-            if float(np.abs(point.joint_speeds).max()) < _STILL:
-                over = t + _REST
-    return rows, reached
 
 
 def _check(joints: np.ndarray, robot: RobotSettings, period: float) -> float:

@@ -20,41 +20,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from humans_sim.core.arrays import NumbersInRange
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import check_settings, describe, setting
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard, virtual_boards
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.rcb1 import BYTE, FIRST_COMMAND, ProtocolError
 
 
+@describe
 @dataclass(frozen=True)
-class LineFaults(NumbersInRange):
+class LineFaults:
     """How often a line fails.
 
-    Attributes:
-        lost: share of bytes that vanish.
-        corrupted: share of bytes that arrive as another one.
-        doubled: share of bytes that arrive twice.
-        late: share of replies that come after ``delay``.
-        delay: of late replies [s].
-        seed: of the chance.
-
     Raises:
-        ParameterError: a share is not 0 to 1, or the delay not 0 to 60 s.
+        SettingError: a share is not 0 to 1, or the delay not 0 to 60 s.
     """
 
-    RANGES = {
-        **dict.fromkeys(("lost", "corrupted", "doubled", "late"), (0.0, 1.0)),
-        "delay": (0.0, 60.0),
-    }
+    lost: float = setting(0.0, "Share of bytes that get lost.", 0.0, 1.0)
+    corrupted: float = setting(0.0, "Share that is damaged.", 0.0, 1.0)
+    doubled: float = setting(0.0, "Share that comes twice.", 0.0, 1.0)
+    late: float = setting(0.0, "Share of answers that are late.", 0.0, 1.0)
+    delay: float = setting(0.05, "Of late answers [s].", 0.0, 60.0)
+    seed: int = setting(0, "Of the faults' chance.")
 
-    lost: float = 0.0
-    corrupted: float = 0.0
-    doubled: float = 0.0
-    late: float = 0.0
-    delay: float = 0.05
-    seed: int = 0
+    def __post_init__(self) -> None:
+        """Refuse numbers out of their ranges."""
+        check_settings(self)
 
 
 class FaultyLine:

@@ -297,14 +297,10 @@ class SimulatedBody:
             reply = reply or board.hear(command, t)
         self.servo.refresh(t)
         if self.held and self.servo.driven:
-            self._release(t)
+            self.held = False
+            self._stepper = self.simulation.start(self._q0, t=t)
+            self._keep()
         return reply
-
-    def _release(self, t: float) -> None:
-        """Take the hand away."""
-        self.held = False
-        self._stepper = self.simulation.start(self._q0, t=t)
-        self._keep()
 
     def advance(self, t: float) -> None:
         """Advance to a time [s], or to the last whole step before it.

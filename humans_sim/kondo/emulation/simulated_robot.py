@@ -138,16 +138,13 @@ class _Server:
         if isinstance(request, Advance):
             if not self._failure:
                 try:
-                    self._advance(request)
+                    for t, command in request.commands:
+                        self._body.hear(t, command)
+                    self._body.advance(request.t)
                 except HumansError as error:
                     self._failure = f"at {self._body.t:.6g} s: {error}"
             return BodyState.of(self._body, self._failure)
         return None if self._body.held else self._body.run()
-
-    def _advance(self, request: Advance) -> None:
-        for t, command in request.commands:
-            self._body.hear(t, command)
-        self._body.advance(request.t)
 
 
 def _try(plan: BodyPlan) -> None:

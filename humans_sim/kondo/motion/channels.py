@@ -238,26 +238,15 @@ def timed_motion(
             now += degrees * SPEED_STEPS[0]
             # To and fro; the next change starts wherever this one ended.
             place = place - degrees if place >= degrees else place + degrees
-        values = _values(now, times, joints, joint_names, channels)
+        # Channel values at a time, in whole degrees within their ranges.
+        values = [UNUSED] * CHANNELS
+        for number, channel in channels.channels.items():
+            if channel.joint not in joint_names:
+                continue
+            column = joints[:, joint_names.index(channel.joint)]
+            value = channel.value(float(np.interp(now, times, column)))
+            low, high = math.ceil(channel.lower), math.floor(channel.upper)
+            values[number - 1] = min(max(round(value), low), high)
         values[clock - 1] = place
         poses.append(Pose(0, tuple(values)))
     return KondoMotion(name, tuple(poses))
-
-
-def _values(
-    t: float,
-    times: np.ndarray,
-    joints: np.ndarray,
-    joint_names: tuple[str, ...],
-    channels: ChannelMap,
-) -> list[int]:
-    """Channel values at a time, in whole degrees within their ranges."""
-    values = [UNUSED] * CHANNELS
-    for number, channel in channels.channels.items():
-        if channel.joint not in joint_names:
-            continue
-        column = joints[:, joint_names.index(channel.joint)]
-        value = channel.value(float(np.interp(t, times, column)))
-        low, high = math.ceil(channel.lower), math.floor(channel.upper)
-        values[number - 1] = min(max(round(value), low), high)
-    return values

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from typing import ClassVar, Self, dataclass_transform
 
 from humans_sim.core.errors import HumansError
 
@@ -112,9 +112,16 @@ RANGES = {
 _LONG = {"channels": CHANNELS, "trims": CHANNELS}
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Frame:
-    """Fields in the order of their bytes; checked when it is made."""
+    """Fields in the order of their bytes; checked when it is made.
+
+    Its children are frozen dataclasses.
+    """
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:
         """Refuse values that no byte can carry."""
@@ -145,7 +152,6 @@ class Frame:
         return cls(*values)
 
 
-@dataclass(frozen=True)
 class Reply(Frame):
     """The reply of a board."""
 
@@ -177,7 +183,6 @@ class Reply(Frame):
         return cls.of(data[:-1])
 
 
-@dataclass(frozen=True)
 class Acknowledged(Reply):
     """A board has done what it was commanded."""
 
@@ -193,19 +198,16 @@ class Acknowledged(Reply):
         return cls(data[0])
 
 
-@dataclass(frozen=True)
 class BoardId(Reply):
     """The id of a board."""
 
 
-@dataclass(frozen=True)
 class Channels(Reply):
     """Values of the twelve channels, or of home."""
 
     channels: tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class StoredPose(Reply):
     """A pose of a motion."""
 
@@ -213,35 +215,30 @@ class StoredPose(Reply):
     channels: tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class MotionLength(Reply):
     """How many poses a motion has."""
 
     poses: int
 
 
-@dataclass(frozen=True)
 class ScenarioMotion(Reply):
     """A motion of a scenario."""
 
     motion: int
 
 
-@dataclass(frozen=True)
 class ScenarioLength(Reply):
     """How many motions a scenario has."""
 
     length: int
 
 
-@dataclass(frozen=True)
 class Switches(Reply):
     """Bit 0: sleep; bit 1: motion."""
 
     switches: int
 
 
-@dataclass(frozen=True)
 class RemoteKeys(Reply):
     """Keys of the remote control, and the motion they play."""
 
@@ -250,7 +247,6 @@ class RemoteKeys(Reply):
     motion: int
 
 
-@dataclass(frozen=True)
 class Trims(Reply):
     """Trims of the twelve channels, 20 for 0 degrees."""
 
@@ -261,9 +257,8 @@ COMMANDS: dict[int, type[Command]] = {}
 """Commands by their first byte."""
 
 
-@dataclass(frozen=True)
 class Command(Frame):
-    """A command to a board.
+    """A command.
 
     Each kind is made with its code in hexadecimal digits, and what it is answered by.
     """
@@ -271,9 +266,13 @@ class Command(Frame):
     CODE: ClassVar[bytes] = b""
     REPLY: ClassVar[type[Reply]] = Acknowledged
 
-    def __init_subclass__(cls, code: str, reply: type[Reply] = Acknowledged) -> None:
+    def __init_subclass__(
+        cls, code: str = "", reply: type[Reply] = Acknowledged
+    ) -> None:
+        super().__init_subclass__()
         cls.CODE, cls.REPLY = bytes.fromhex(code), reply
-        COMMANDS[cls.CODE[0]] = cls
+        if code:
+            COMMANDS[cls.CODE[0]] = cls
 
     def encode(self) -> bytes:
         """The bytes on the line."""
@@ -297,184 +296,141 @@ class Command(Frame):
         return reply
 
 
-@dataclass(frozen=True)
-class SetId(Command, code="FF 5A"):
-    """Give the only board on the line an id."""
+class BoardCommand(Command):
+    """A command to one board."""
 
     board: int
 
 
-@dataclass(frozen=True)
+class SetId(BoardCommand, code="FF 5A"):
+    """Give the only board on the line an id."""
+
+
 class GetId(Command, code="FE", reply=BoardId):
     """Ask for the id; with two boards on the line either answers."""
 
 
-@dataclass(frozen=True)
-class SetPositions(Command, code="FD"):
+class SetPositions(BoardCommand, code="FD"):
     """Move: speed 0 (fast) to 7 (slow), twelve channels."""
 
-    board: int
     speed: int
     channels: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class GetPositions(Command, code="FC", reply=Channels):
+class GetPositions(BoardCommand, code="FC", reply=Channels):
     """Ask where the channels are."""
 
-    board: int
 
-
-@dataclass(frozen=True)
-class StoreHome(Command, code="FB"):
+class StoreHome(BoardCommand, code="FB"):
     """Keep the present pose as home."""
 
-    board: int
 
-
-@dataclass(frozen=True)
-class GetHome(Command, code="FA", reply=Channels):
+class GetHome(BoardCommand, code="FA", reply=Channels):
     """Ask for home."""
 
-    board: int
 
-
-@dataclass(frozen=True)
-class WritePose(Command, code="F9"):
+class WritePose(BoardCommand, code="F9"):
     """Store a pose of a motion."""
 
-    board: int
     motion: int
     pose: int
     speed: int
     channels: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class ReadPose(Command, code="F8", reply=StoredPose):
+class ReadPose(BoardCommand, code="F8", reply=StoredPose):
     """Ask for a pose of a motion."""
 
-    board: int
     motion: int
     pose: int
 
 
-@dataclass(frozen=True)
-class SetMotionLength(Command, code="F7"):
+class SetMotionLength(BoardCommand, code="F7"):
     """Say how many poses a motion has."""
 
-    board: int
     motion: int
     poses: int
 
 
-@dataclass(frozen=True)
-class GetMotionLength(Command, code="F6", reply=MotionLength):
+class GetMotionLength(BoardCommand, code="F6", reply=MotionLength):
     """Ask how many poses a motion has."""
 
-    board: int
     motion: int
 
 
-@dataclass(frozen=True)
-class SetScenario(Command, code="F5"):
+class SetScenario(BoardCommand, code="F5"):
     """Put a motion into a scenario."""
 
-    board: int
     scenario: int
     index: int
     motion: int
 
 
-@dataclass(frozen=True)
-class GetScenario(Command, code="F4", reply=ScenarioMotion):
+class GetScenario(BoardCommand, code="F4", reply=ScenarioMotion):
     """Ask for a motion of a scenario."""
 
-    board: int
     scenario: int
     index: int
 
 
-@dataclass(frozen=True)
-class SetScenarioLength(Command, code="F3"):
+class SetScenarioLength(BoardCommand, code="F3"):
     """Say how many motions a scenario has."""
 
-    board: int
     scenario: int
     length: int
 
 
-@dataclass(frozen=True)
-class GetScenarioLength(Command, code="F2", reply=ScenarioLength):
+class GetScenarioLength(BoardCommand, code="F2", reply=ScenarioLength):
     """Ask how many motions a scenario has."""
 
-    board: int
     scenario: int
 
 
-@dataclass(frozen=True)
-class SetSwitches(Command, code="F1"):
+class SetSwitches(BoardCommand, code="F1"):
     """Bit 0: sleep; bit 1: motion."""
 
-    board: int
     switches: int
 
 
-@dataclass(frozen=True)
-class GetSwitches(Command, code="F0", reply=Switches):
+class GetSwitches(BoardCommand, code="F0", reply=Switches):
     """Ask for the switches."""
 
-    board: int
 
-
-@dataclass(frozen=True)
-class PlayMotion(Command, code="EF"):
+class PlayMotion(BoardCommand, code="EF"):
     """Play a stored motion."""
 
-    board: int
     motion: int
 
 
-@dataclass(frozen=True)
-class PlayScenario(Command, code="EE"):
+class PlayScenario(BoardCommand, code="EE"):
     """Play a stored scenario."""
 
-    board: int
     scenario: int
 
 
-@dataclass(frozen=True)
-class SetRemoteKeys(Command, code="ED"):
+class SetRemoteKeys(BoardCommand, code="ED"):
     """Let keys of the remote control play a motion."""
 
-    board: int
     key: int
     first: int
     second: int
     motion: int
 
 
-@dataclass(frozen=True)
-class GetRemoteKeys(Command, code="EC", reply=RemoteKeys):
+class GetRemoteKeys(BoardCommand, code="EC", reply=RemoteKeys):
     """Ask what keys of the remote control play."""
 
-    board: int
     key: int
 
 
-@dataclass(frozen=True)
-class SetTrims(Command, code="E9"):
+class SetTrims(BoardCommand, code="E9"):
     """Set the trims, 0 to 39 for -20 to +19 degrees."""
 
-    board: int
     trims: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class GetTrims(Command, code="E8", reply=Trims):
+class GetTrims(BoardCommand, code="E8", reply=Trims):
     """Ask for the trims."""
-
-    board: int
 
 
 def decode_command(data: bytes) -> Command:

@@ -123,7 +123,12 @@ class Actuation(ModelNode):
 
     def _on_state(self, message: JointState) -> None:
         try:
-            sample = self._sample_of(message)
+            angles, speeds = joint_motion(
+                self.model, message, self._joints, self._speeds
+            )
+            if max(np.abs(angles).max(), np.abs(speeds).max()) > _MOST:
+                raise ConfigurationError(f"an angle or a speed is beyond {_MOST:g}")
+            sample = JointSample(_seconds(message.header.stamp), angles, speeds)
         except ConfigurationError as error:
             self._diagnostics.refuse("joint_states", error, "refused_states")
             return
@@ -140,12 +145,6 @@ class Actuation(ModelNode):
         self._open = (message.header.stamp, sample)
         self._show_muscles()
         self._answer()
-
-    def _sample_of(self, message: JointState) -> JointSample:
-        angles, speeds = joint_motion(self.model, message, self._joints, self._speeds)
-        if max(np.abs(angles).max(), np.abs(speeds).max()) > _MOST:
-            raise ConfigurationError(f"an angle or a speed is beyond {_MOST:g}")
-        return JointSample(_seconds(message.header.stamp), angles, speeds)
 
     def _begin(self, sample: JointSample) -> None:
         """Initialise the actuation: the first state, a reset, or a long silence."""

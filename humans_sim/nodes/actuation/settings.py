@@ -101,7 +101,7 @@ def _servo(given: Parameters, model: Model, delay: float) -> DelayedActuation:
         for name, value in defaults.items()
         if name != "rotor_inertia"
     }
-    step = given.number(
+    step = given.count(
         "servo.speed_step", -1, "of the RCB-1, 0 (fast) to 7; -1: speed counts", -1, 7
     )
     # What is as usual stays that of each joint, which may have a servo of its own.
@@ -112,7 +112,7 @@ def _servo(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     }
     if step >= 0:
         numbers.pop("speed", None)
-        numbers["speed_step"] = _whole("servo.speed_step", step)
+        numbers["speed_step"] = step
     return Servo(model, delay=delay, **numbers)
 
 
@@ -145,11 +145,8 @@ def _muscles(given: Parameters, model: Model, delay: float) -> DelayedActuation:
             raise ParameterError(
                 f"muscles.names: there is no '{name}'; there are {', '.join(THIGH)}"
             )
-    sign = _whole(
-        "muscles.flexion_sign",
-        given.number(
-            "muscles.flexion_sign", 0, "1 or -1; 0: by the knee's limits", -1, 1
-        ),
+    sign = given.count(
+        "muscles.flexion_sign", 0, "1 or -1; 0: by the knee's limits", -1, 1
     )
     return PulseTrainMuscles(
         model,
@@ -195,9 +192,3 @@ def _fields(given: Parameters, part: str, defaults: Any) -> Any:
 
 def _see(kind: type) -> str:
     return f"see humans_sim.actuation.{kind.__name__}"
-
-
-def _whole(name: str, value: float) -> int:
-    if value != int(value):
-        raise ParameterError(f"{name} must be a whole number, not {value}")
-    return int(value)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import range_text, settings_of
 from humans_sim.nodes.common.request_files import RequestFolder
 
 
@@ -24,6 +25,32 @@ class Parameters:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+
+    def settings(self, kind: type) -> dict[str, Any]:
+        """Values of the settings of a dataclass, by its fields; each is a parameter.
+
+        Settings are fields by :func:`~humans_sim.core.settings.setting`.
+        """
+        readers: dict[Any, Callable[..., Any]] = {bool: self.flag, str: self.text}
+        hints, values = get_type_hints(kind), dict[str, Any]()
+        for field, item in settings_of(kind).items():
+            facts, hint = item.metadata, hints[field]
+            name, text = facts["name"] or field, facts["help"]
+            default: Any = item.default
+            if facts["choices"]:
+                word = self.choice(name, default, text, facts["choices"])
+                value = hint(word)
+            elif hint is float:
+                limits = facts["low"], facts["high"]
+                value = self.number(name, default, text, *limits)
+            elif hint is int:
+                value = self.count(name, default, text, facts["low"])
+            elif hint in readers:
+                value = readers[hint](name, default, text)
+            else:
+                value = (self.path if default is None else self.texts)(name, text)
+            values[field] = value
+        return values
 
     def number(
         self,
@@ -85,9 +112,16 @@ class Parameters:
         self._node.add_on_set_parameters_callback(judge)
         return lambda: str(self._node.get_parameter(name).value)
 
-    def count(self, name: str, default: int, description: str, low: int = 0) -> int:
-        """A whole number, ``low`` or more."""
-        value = self.number(name, default, description, low)
+    def count(
+        self,
+        name: str,
+        default: int,
+        description: str,
+        low: int = 0,
+        high: float = math.inf,
+    ) -> int:
+        """A whole number from ``low`` to ``high``."""
+        value = self.number(name, default, description, low, high)
         if value != int(value):
             raise ParameterError(f"{name} must be a whole number, not {value}")
         return int(value)
@@ -181,11 +215,5 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParameterError(f"{name} must be a number, not {value!r}")
     if not (math.isfinite(value) and low <= value <= high):
-        raise ParameterError(f"{name} must be {_range(low, high)}, not {value}")
+        raise ParameterError(f"{name} must be {range_text(low, high)}, not {value}")
     return float(value)
-
-
-def _range(low: float, high: float) -> str:
-    if math.isinf(high):
-        return "finite" if math.isinf(low) else f"{low:g} or more"
-    return f"{low:g} to {high:g}"

@@ -40,7 +40,13 @@ class StampSynchronizer:
         """
         if topic == self._lead:
             if self.newest is None or stamp < self.newest:
-                self._begin()
+                # Forget what belongs to the time before; others may have come ahead.
+                self.beginnings += 1
+                self._incomplete = {
+                    stamp: known
+                    for stamp, known in self._incomplete.items()
+                    if self._lead not in known
+                }
             self.newest = stamp
         known = self._incomplete.setdefault(stamp, {})
         known[topic] = value
@@ -54,12 +60,3 @@ class StampSynchronizer:
     def missing(self, stamp: int) -> list[str]:
         """Topics that have said nothing of a time yet."""
         return sorted(self._topics - set(self._incomplete.get(stamp, ())))
-
-    def _begin(self) -> None:
-        """Forget what belongs to the time before; others may have come ahead."""
-        self.beginnings += 1
-        self._incomplete = {
-            stamp: known
-            for stamp, known in self._incomplete.items()
-            if self._lead not in known
-        }

@@ -39,37 +39,6 @@ from humans_sim.nodes.common.services import PatientServer
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
 
 
-def waypoints_of(message: Any) -> list[Waypoint]:
-    """Points of a JointTrajectory message."""
-    return [
-        Waypoint(
-            nanoseconds_of(point.time_from_start) / 1e9,
-            point.positions,
-            point.velocities,
-            point.accelerations,
-            point.effort,
-        )
-        for point in message.points
-    ]
-
-
-def feedback_message(
-    stamp: Any, trajectory: JointTrajectory, t: float, actual: Mapping[str, float]
-) -> Any:
-    """Feedback of the action: where the joints should be, and where they are."""
-    desired = trajectory.at(t)
-    there = np.array([actual[name] for name in trajectory.names])
-    feedback = FollowJointTrajectory.Feedback(
-        header=Header(stamp=stamp), joint_names=list(trajectory.names)
-    )
-    feedback.desired = _point(t, desired.positions)
-    feedback.desired.velocities = desired.velocities.tolist()
-    feedback.desired.accelerations = desired.accelerations.tolist()
-    feedback.actual = _point(t, there)
-    feedback.error = _point(t, desired.positions - there)
-    return feedback
-
-
 def _point(t: float, positions: np.ndarray) -> JointTrajectoryPoint:
     point = JointTrajectoryPoint(positions=positions.tolist())
     seconds, rest = divmod(round(t * 1e9), 1_000_000_000)
@@ -251,7 +220,21 @@ class TrajectoryGoals:
         stamp = nanoseconds_of(message.header.stamp)
         start = (stamp - self._now()) / 1e9 if stamp else None
         names = list(message.joint_names)
-        trajectory = self._rules.plan(names, waypoints_of(message), present, start)
+        trajectory = self._rules.plan(
+            names,
+            [
+                Waypoint(
+                    nanoseconds_of(point.time_from_start) / 1e9,
+                    point.positions,
+                    point.velocities,
+                    point.accelerations,
+                    point.effort,
+                )
+                for point in message.points
+            ],
+            present,
+            start,
+        )
         return trajectory, tolerances
 
     def _begin(self, handle: Any, message: Any, request: Any) -> None:
@@ -269,7 +252,18 @@ class TrajectoryGoals:
             return None
         if goal.handle is not None and t >= goal.reported + _FEEDBACK:
             goal.reported, stamp = t, time_of(self._now())
-            feedback = feedback_message(stamp, goal.trajectory, t, actual.angles)
+            # Feedback of the action: where the joints should be, and where they are.
+            trajectory = goal.trajectory
+            desired = trajectory.at(t)
+            there = np.array([actual.angles[name] for name in trajectory.names])
+            feedback = FollowJointTrajectory.Feedback(
+                header=Header(stamp=stamp), joint_names=list(trajectory.names)
+            )
+            feedback.desired = _point(t, desired.positions)
+            feedback.desired.velocities = desired.velocities.tolist()
+            feedback.desired.accelerations = desired.accelerations.tolist()
+            feedback.actual = _point(t, there)
+            feedback.error = _point(t, desired.positions - there)
             goal.handle.publish_feedback(feedback)
         return goal.tolerances.judge(goal.trajectory, t, actual.angles)
 

@@ -132,24 +132,22 @@ class OwnServices:
         try:
             q, v = node.settings.start(node.model, request.posture)
             if request.use_state:
-                q, v = self._state_of(request, q, v)
+                joints, model = request.joint_state, self._node.model
+                q[:7] = base_of(request.base_pose)
+                v[:6] = velocity_of(request.base_twist)
+                q[7:] = joint_values(
+                    model, joints.name, joints.position, q[7:], "position"
+                )
+                if len(joints.velocity):
+                    v[6:] = joint_values(
+                        model, joints.name, joints.velocity, v[6:], "velocity"
+                    )
             node.restart(q, v)
         except Exception as error:  # whatever it is, the old run stands
             response.message = str(error)
         response.success = not response.message
         response.stamp = time_of(node.stamp)
         return response
-
-    def _state_of(
-        self, request: Any, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        joints, model = request.joint_state, self._node.model
-        q[:7] = base_of(request.base_pose)
-        v[:6] = velocity_of(request.base_twist)
-        q[7:] = joint_values(model, joints.name, joints.position, q[7:], "position")
-        if len(joints.velocity):
-            v[6:] = joint_values(model, joints.name, joints.velocity, v[6:], "velocity")
-        return q, v
 
     def _on_push(self, request: Any, response: Any) -> Any:
         node = self._node

@@ -19,6 +19,7 @@ from humans_sim.contact.geometry.foot_spheres import GEOMETRIES, POINTS
 from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.control.trajectories.joint_trajectory import JointLimits
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import setting
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.joints import ALL, BASE
@@ -47,7 +48,7 @@ TORQUE, SERVO = "torque", "servo"
 
 @dataclass(frozen=True)
 class DynamicsSettings:
-    """Settings from the parameters, described where they are declared.
+    """Settings from the parameters.
 
     Attributes:
         timeout: wall time to wait for a command [s], infinite for ever.
@@ -61,29 +62,50 @@ class DynamicsSettings:
     """
 
     lockstep: bool
-    period: float
     timeout: float
-    paused: bool
     servos: bool
-    world: str
-    tf: bool
-    posture: str
-    height: float
     slope: float
     ground: Ground
     servo: Mapping[str, Any]
-    armature: float
-    unlocked: tuple[str, ...]
-    walking: Path | None
     scene: SceneSetup | None
     shows_scene: bool
     touching: Mapping[str, Any]
-    ground_period: float
     sensors: NodeSensors
     trajectories: TrajectorySettings | None
-    record: Path | None
-    record_samples: int
     options: Mapping[str, Any]
+    period: float = setting(
+        0.01, "time between states [s]", 1e-6, 1.0, name="sampling_period"
+    )
+    paused: bool = setting(False, "wait for pause or step", name="start_paused")
+    world: str = setting("world", "frame of the ground truth", name="world_frame")
+    tf: bool = setting(True, "transform from world to base_link", name="publish_tf")
+    posture: str = setting(NEUTRAL, "posture at the start")
+    height: float = setting(
+        0.0, "height above standing at the start [m]", 0.0, name="start_height"
+    )
+    armature: float = setting(
+        0.0, "inertia of drives on every joint, with actuation torque [kg m^2]", 0.0
+    )
+    unlocked: tuple[str, ...] = setting((), "joints that move, although '*' is locked")
+    walking: Path | None = setting(None, "how it walks; empty: the model's own")
+    ground_period: float = setting(
+        0.2, "between its messages [s]", 1e-3, name="soft_ground.publish_period"
+    )
+    record: Path | None = setting(
+        None, "run file (.npz) that a run is written to; empty: none"
+    )
+    record_samples: int = setting(30_000, "newest samples kept for the record", 2)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that exclude each other."""
+        if self.armature and self.servos:
+            raise ParameterError(
+                "armature goes with actuation torque; servos have servo.rotor_inertia"
+            )
+        if self.record is not None and self.record.suffix != ".npz":
+            raise ParameterError(
+                f"record must be a file .npz, not '{self.record.name}'"
+            )
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> DynamicsSettings:
@@ -95,9 +117,7 @@ class DynamicsSettings:
         number, choice = given.number, given.choice
         robot = RobotSetup.of_model(model)
         sync = choice("sync", LOCKSTEP, "when to integrate", (LOCKSTEP, FREE))
-        period = number(
-            "sampling_period", 0.01, "time between states [s]", 1e-6, high=1.0
-        )
+        plain = given.settings(cls)
         timeout = number(
             "command_timeout",
             1.0,
@@ -132,16 +152,6 @@ class DynamicsSettings:
         # What is as usual stays that of each joint, which may have a servo of its own.
         defaults = vars(robot.servo)
         servo = {key: x for key, x in servo.items() if x != defaults.get(key)}
-        armature = number(
-            "armature",
-            0.0,
-            "inertia of drives on every joint, with actuation torque [kg m^2]",
-            low=0.0,
-        )
-        if armature and actuation == SERVO:
-            raise ParameterError(
-                "armature goes with actuation torque; servos have servo.rotor_inertia"
-            )
         if scene is not None:
             ground = scene.ground(ground.friction)
         ground = declare_soft_ground(given, ground)
@@ -166,37 +176,18 @@ class DynamicsSettings:
         }
         return cls(
             lockstep=sync == LOCKSTEP,
-            period=period,
             timeout=timeout or math.inf,
-            paused=given.flag("start_paused", False, "wait for pause or step"),
             servos=actuation == SERVO,
-            world=given.text("world_frame", "world", "frame of the ground truth"),
-            tf=given.flag("publish_tf", True, "transform from world to base_link"),
-            posture=given.text("posture", NEUTRAL, "posture at the start"),
-            height=number(
-                "start_height", 0.0, "height above standing at the start [m]", low=0.0
-            ),
             slope=slope,
             ground=ground,
             servo=servo,
-            armature=armature,
             scene=scene,
             shows_scene=scene is not None or bool(solids),
             touching=touching,
-            unlocked=given.texts(
-                "unlocked", "joints that move, although '*' is locked"
-            ),
-            walking=given.path("walking", "how it walks; empty: the model's own"),
-            ground_period=number(
-                "soft_ground.publish_period", 0.2, "between its messages [s]", 1e-3
-            ),
-            sensors=NodeSensors.declare(given, model, period),
+            sensors=NodeSensors.declare(given, model, plain["period"]),
             trajectories=_trajectories(given, model, actuation == SERVO),
-            record=_record(given),
-            record_samples=given.count(
-                "record_samples", 30_000, "newest samples kept for the record", 2
-            ),
             options=options,
+            **plain,
         )
 
     def pace(self, factor: float) -> float:
@@ -372,10 +363,3 @@ def _trajectories(
     limits = [JointLimits(*(float(x) for x in row)) for row in ends]
     named = dict(zip(model.joint_names, limits, strict=True))
     return TrajectorySettings.declare(given, named)
-
-
-def _record(given: Parameters) -> Path | None:
-    path = given.path("record", "run file (.npz) that a run is written to; empty: none")
-    if path is not None and path.suffix != ".npz":
-        raise ParameterError(f"record must be a file .npz, not '{path.name}'")
-    return path

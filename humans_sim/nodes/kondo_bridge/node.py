@@ -185,7 +185,7 @@ class KondoBridge(LifecycleModelNode):
             self,
             self._settings.trajectories,
             self._driven,
-            self._refuse,
+            self._diagnostics.refuse,
             lambda: self.get_clock().now().nanoseconds,
         )
         rate = self._settings.read_back_rate
@@ -329,7 +329,7 @@ class KondoBridge(LifecycleModelNode):
             robot.command(command_of(message))
             self._stamps.take(stamp)
         except HumansError as error:
-            self._refuse("joint_commands", error)
+            self._diagnostics.refuse("joint_commands", error)
 
     def _check_stamp(self, stamp: int) -> None:
         """Refuse what is old, of the future, or was sent before the servos held."""
@@ -348,9 +348,6 @@ class KondoBridge(LifecycleModelNode):
         # A battery whose voltage is not known reports none (NaN).
         if robot is not None and message.voltage < least and robot.state in MOVABLE:
             robot.fault(f"the battery has {message.voltage:.1f} V, below {least:g}")
-
-    def _refuse(self, topic: str, error: HumansError) -> None:
-        self._diagnostics.refuse(topic, error)
 
     def _driven(self) -> DrivenRobot:
         robot = self._ready()

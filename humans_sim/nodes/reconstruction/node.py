@@ -58,7 +58,6 @@ from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.posture.live import LONGEST_GAP, LiveFrame, LivePostures
 from humans_sim.observation.posture.result import FAILED, MarkerStatus
-from humans_sim.observation.posture.result import Reconstruction as ReconstructionResult
 from humans_sim.observation.reconstruction_options import MODES, ReconstructionOptions
 
 
@@ -215,26 +214,24 @@ class FileGoals:
                 message = f"unexpected {type(error).__name__}: {error}"
             result = Result(success=False, message=message)
         else:
-            result = _result(worker.result)
+            reconstruction = worker.result
+            verdict = reconstruction.verdict
+            result = Result(
+                success=verdict.grade != FAILED, frames=len(reconstruction.q)
+            )
+            result.message = "" if verdict.good else str(verdict)
+            result.rms = reconstruction.rms
+            worst = reconstruction.worst_frames(1)
+            result.worst_frame = int(reconstruction.trial.frames[worst[0]]) % 2**32
+            result.marker_names = list(reconstruction.names)
+            result.marker_rms = reconstruction.marker_rms.tolist()
+            result.marker_occlusion = occlusion(reconstruction).tolist()
+            result.unobservable_joints = list(reconstruction.unobservable)
             result.output_files = [str(path) for path in worker.files]
         result.duration = duration_of(worker.seconds)
         cancelled = isinstance(worker.error, CancelledError)
         cancelled = cancelled and handle.is_cancel_requested
         self._server.finish(handle, result, result.success, cancelled)
-
-
-def _result(reconstruction: ReconstructionResult) -> Any:
-    verdict = reconstruction.verdict
-    result = Result(success=verdict.grade != FAILED, frames=len(reconstruction.q))
-    result.message = "" if verdict.good else str(verdict)
-    result.rms = reconstruction.rms
-    worst = reconstruction.worst_frames(1)
-    result.worst_frame = int(reconstruction.trial.frames[worst[0]]) % 2**32
-    result.marker_names = list(reconstruction.names)
-    result.marker_rms = reconstruction.marker_rms.tolist()
-    result.marker_occlusion = occlusion(reconstruction).tolist()
-    result.unobservable_joints = list(reconstruction.unobservable)
-    return result
 
 
 _DEPTH = 100
@@ -324,12 +321,7 @@ class Reconstruction(ModelNode):
         header = Header(
             stamp=message.header.stamp, frame_id=message.header.frame_id or _WORLD
         )
-        self._publish_posture(header, frame)
-        self._diagnostics.take(frame, time.perf_counter() - begun)
-        self._publish_fit(header, message.frame_number, frame)
-
-    def _publish_posture(self, header: Header, frame: LiveFrame) -> None:
-        """Publish the base, then the joints: whoever draws these knows where."""
+        # Publish the base, then the joints: whoever draws these knows where.
         stamp, parent = header.stamp, header.frame_id
         moving = odometry(stamp, parent, frame.q, frame.v)
         moving.pose.covariance = np.diag(frame.std[:6] ** 2).ravel()
@@ -341,6 +333,8 @@ class Reconstruction(ModelNode):
         self._joint_states.publish(
             joint_state(stamp, self.model.joint_names, frame.q[7:], frame.v[6:])
         )
+        self._diagnostics.take(frame, time.perf_counter() - begun)
+        self._publish_fit(header, message.frame_number, frame)
 
     def _publish_fit(self, header: Header, number: int, frame: LiveFrame) -> None:
         """Publish how markers are explained, where somebody listens."""

@@ -171,7 +171,7 @@ class Walk(ModelNode):
                     self.model, message.name, message.velocity, self._speeds, "velocity"
                 )
         except ConfigurationError as error:
-            self._refuse(_STATES, error)
+            self._diagnostics.refuse(_STATES, error)
             return
         self._joints, self._heard_at = joints, time.monotonic()
         self._waits_since = min(self._waits_since, self._heard_at)
@@ -185,7 +185,7 @@ class Walk(ModelNode):
         try:
             base, twist = base_motion(message)
         except ConfigurationError as error:
-            self._refuse(self._settings.odometry_topic, error)
+            self._diagnostics.refuse(self._settings.odometry_topic, error)
             return
         self._frame = message.header.frame_id or self._frame
         stamp = nanoseconds_of(message.header.stamp)
@@ -201,9 +201,6 @@ class Walk(ModelNode):
         soles = complete[self._left], complete[self._right]
         sensors = WalkSensors(attitude, spin, *soles, joints, speeds)
         self._answer(stamp, joints, sensors)
-
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self._diagnostics.refuse(topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
@@ -351,7 +348,7 @@ class Walk(ModelNode):
             velocity = velocity_of(twist)
             self._rising.leader.command(velocity[0], velocity[1], velocity[5])
         except HumansError as error:
-            self._refuse("cmd_vel", error)
+            self._diagnostics.refuse("cmd_vel", error)
             return
         self._note = ""
         self._velocity_at = self._t if velocity[[0, 1, 5]].any() else math.inf
@@ -365,7 +362,7 @@ class Walk(ModelNode):
             points = path_points(message, self._frame, self._topics.placement.pose)
             pattern.follow(path_footsteps(self._settings.walking, pattern.feet, points))
         except HumansError as error:
-            self._refuse("path", error)
+            self._diagnostics.refuse("path", error)
             return
         self._note, self._velocity_at = "", math.inf
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.settings import setting
 from humans_sim.kondo.motion.pose_servo import can_get_up
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
@@ -19,7 +20,7 @@ NEVER, ASKED, ALWAYS = GET_UP = ("never", "asked", "always")
 
 @dataclass(frozen=True)
 class WalkNodeSettings:
-    """Settings from the parameters, described where they are declared.
+    """Settings from the parameters.
 
     Attributes:
         velocity: to walk with from the start on; None stands.
@@ -28,49 +29,35 @@ class WalkNodeSettings:
     """
 
     walking: WalkSettings
-    period: float
     velocity: Velocity | None
-    stamped: bool
     velocity_timeout: float
-    sensor_timeout: float
-    rise_time: float
-    rise_tolerance: float
-    odometry_topic: str
-    drawing_period: float
     get_up: str
+    period: float = setting(0.02, "between two states [s]", 1e-3, 0.1)
+    stamped: bool = setting(False, "cmd_vel is a TwistStamped")
+    sensor_timeout: float = setting(
+        1.0, "wall time until a sensor is missing [s]", 0.01
+    )
+    rise_time: float = setting(1.0, "from another posture to the walk's [s]", 0.02)
+    rise_tolerance: float = setting(0.1, "of a joint at the start [rad]", 0.0)
+    odometry_topic: str = setting("odom", "where the base is")
+    drawing_period: float = setting(0.1, "between two drawings of the plan [s]", 0.0)
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> WalkNodeSettings:
         """Declare the parameters and read them."""
-        number = given.number
         velocity = given.numbers(
             "cmd_vel", "to walk with at the start: vx, vy [m/s], wz [rad/s]", 3
         )
-        timeout = number(
+        timeout = given.number(
             "cmd_vel_timeout", 0.0, "then cmd_vel does not count [s]; 0: never", 0.0
         )
+        file = given.path("walking", "how it walks; empty: the model's own")
         return cls(
-            walking=walk_settings(
-                model, given.path("walking", "how it walks; empty: the model's own")
-            ),
-            period=number("period", 0.02, "between two states [s]", 1e-3, 0.1),
+            walking=walk_settings(model, file),
             velocity=Velocity(*velocity) if any(velocity) else None,
-            stamped=given.flag("stamped", False, "cmd_vel is a TwistStamped"),
             velocity_timeout=timeout or math.inf,
-            sensor_timeout=number(
-                "sensor_timeout", 1.0, "wall time until a sensor is missing [s]", 0.01
-            ),
-            rise_time=number(
-                "rise_time", 1.0, "from another posture to the walk's [s]", 0.02
-            ),
-            rise_tolerance=number(
-                "rise_tolerance", 0.1, "of a joint at the start [rad]", 0.0
-            ),
-            odometry_topic=given.text("odometry_topic", "odom", "where the base is"),
-            drawing_period=number(
-                "drawing_period", 0.1, "between two drawings of the plan [s]", 0.0
-            ),
             get_up=get_up_of(given, model),
+            **given.settings(cls),
         )
 
 

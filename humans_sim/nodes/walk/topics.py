@@ -217,16 +217,17 @@ class StatusTopics:
         self._status.publish(status)
         if tick.t >= self._drawn + self._period:
             self._drawn = tick.t
-            self._draw(header, command, status)
+            plan, placement = command.plan, self.placement
+            if self._footsteps.get_subscription_count():
+                self._footsteps.publish(
+                    self._markers.footsteps(header, plan, placement)
+                )
+            if self._drawings.get_subscription_count():
+                corners = [
+                    placement.point(np.append(c, 0.0)) for c in plan.support_polygon
+                ]
+                self._drawings.publish(self._markers.balance(header, status, corners))
         return status, place
-
-    def _draw(self, header: Header, command: WalkCommand, status: WalkStatus) -> None:
-        plan, placement = command.plan, self.placement
-        if self._footsteps.get_subscription_count():
-            self._footsteps.publish(self._markers.footsteps(header, plan, placement))
-        if self._drawings.get_subscription_count():
-            corners = [placement.point(np.append(c, 0.0)) for c in plan.support_polygon]
-            self._drawings.publish(self._markers.balance(header, status, corners))
 
 
 class WalkDiagnostics(Diagnostics):

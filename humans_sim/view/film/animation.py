@@ -8,7 +8,7 @@ from pathlib import Path
 from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import atomic_stream
+from humans_sim.core.files import atomic_stream, check_ending
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.results.run import Run
@@ -44,12 +44,7 @@ def animate(
         ParameterError: another ending, or a run that cannot be shown.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in ANIMATION_SUFFIXES:
-        endings = ", ".join(ANIMATION_SUFFIXES)
-        raise ParameterError(
-            f"an animation is written to {endings}, not to '{path.name}'"
-        )
+    suffix = check_ending("an animation", path, ANIMATION_SUFFIXES)
     if suffix in SCENE_FORMATS:
         if isinstance(run, Reconstruction):
             scene = reconstruction_scene(run)

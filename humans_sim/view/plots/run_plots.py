@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from humans_sim.contact.problem.law import OPEN, SLIDE, STICK
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import check_ending
 from humans_sim.results.event_states import ImpactSamples, with_event_samples
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
@@ -358,11 +358,8 @@ def check_picture_path(path: Path | str | None) -> Path | None:
         ParameterError: it does not end in one of :data:`FORMATS`.
     """
     path = None if path is None else Path(path)
-    if path is not None and path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise ParameterError(
-            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
-            f"not to '{path.name}'"
-        )
+    if path is not None:
+        check_ending("a picture", path, (f".{word}" for word in FORMATS))
     return path
 
 

@@ -22,7 +22,7 @@ from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact import HalfSpace
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import atomic_stream
+from humans_sim.core.files import atomic_stream, check_ending
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.results.record import recorded_ground, recorded_model
@@ -353,14 +353,11 @@ def export_model(model: Model, path: Path | str, q: np.ndarray | None = None) ->
         FileWriteError: it cannot be written.
     """
     path = Path(path)
-    if path.suffix.lower() not in SCENE_FORMATS:
-        raise ParameterError(
-            f"a scene is written to {', '.join(SCENE_FORMATS)}, not to '{path.name}'"
-        )
+    ending = check_ending("a scene", path, SCENE_FORMATS)
     at_rest = model.neutral() if q is None else model.check_configuration(q)
     nodes, names = _robot(model, at_rest[None])
     scene = _scene(model.title, np.zeros(1), nodes, None, names)
-    content = SCENE_FORMATS[path.suffix.lower()](scene)
+    content = SCENE_FORMATS[ending](scene)
     with atomic_stream(path) as stream:
         stream.write(content)
     return path

@@ -10,8 +10,8 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern, WalkSettings
-from humans_sim.control.walking.sole_legs import SettingError
 from humans_sim.core.resources import resource
+from humans_sim.core.settings import SettingError
 
 
 def edited(tmp_path: Path, old: str, new: str) -> Path:

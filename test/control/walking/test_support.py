@@ -11,8 +11,8 @@ import pytest
 import humans_sim as hs
 from humans_sim.control.walking import WalkSettings
 from humans_sim.control.walking.footsteps import Side, SolePair
-from humans_sim.control.walking.sole_legs import SettingError
 from humans_sim.core.convex_polygon import convex_hull
+from humans_sim.core.settings import SettingError
 
 
 def test_soles_mirror(model: hs.Model) -> None:
