@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation import IdealTorque
-from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
-from humans_sim.control.gait.gait_walk import GaitWalk
 from humans_sim.core.budget import RATE
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors
@@ -29,8 +27,6 @@ from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import Controller
 from humans_sim.dynamics.sensor import Sensor
 from humans_sim.models import Model
-from humans_sim.observation.base.feedback import ObserverFeedback
-from humans_sim.observation.base.observer import USES
 
 SERVO, LAW = "servo", "law"
 """Keys of actuations by the servos of a robot, and by a torque law of the joints."""
@@ -148,6 +144,8 @@ def with_feedback(
         return control
     if control.controller is None:
         raise ParameterError("feedback from an observer needs a controller")
+    from humans_sim.observation.base.feedback import ObserverFeedback
+
     law, options = control.controller, {**options, "standing": control.standing}
     if value is None:
         feedback = ObserverFeedback.of_sensors(law, model, sensors, **options)
@@ -163,6 +161,8 @@ def _section(value: YamlValue | None) -> tuple[str, dict[str, Any]]:
         return TRUE_STATE, {}
     if not value.is_mapping():
         return value.choice(FEEDBACKS), {}
+    from humans_sim.observation.base.observer import USES
+
     section = value.fields((OBSERVER,))[OBSERVER]
     options: dict[str, Any] = {}
     for key, item in section.fields((), ("use", *_NUMBERS)).items():
@@ -172,6 +172,9 @@ def _section(value: YamlValue | None) -> tuple[str, dict[str, Any]]:
 
 def gait_control(request: ControlSection) -> ControlSetup:
     """A human that walks by torques in its joints, from the middle of a stride."""
+    from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
+    from humans_sim.control.gait.gait_walk import GaitWalk
+
     value, actuation, model, scene = request
     given = value.fields(("speed",), ("period",))
     period = period_of(given)

@@ -180,8 +180,7 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.control_sections import with_feedback
-        from humans_sim.applications.scenario_control import build_controller
+        from humans_sim.applications.control_sections import ControlSetup, with_feedback
         from humans_sim.applications.scene_files import (
             geometry_of,
             ground_of,
@@ -251,9 +250,14 @@ class Scenario:
         actuation, controller = fields.get("actuation"), fields.get("controller")
         if self.actuation is not None:
             actuation = parse_yaml(f"{self.actuation}: {{}}")
-        control = build_controller(
-            actuation, controller, model, scene, self.walking, self.pace
-        )
+        control = ControlSetup(None)
+        given = (actuation, controller, self.walking, self.pace)
+        if any(part is not None for part in given):
+            from humans_sim.applications.scenario_control import build_controller
+
+            control = build_controller(
+                actuation, controller, model, scene, self.walking, self.pace
+            )
         sensors = sensors_of(fields["sensors"]) if "sensors" in fields else []
         control = with_feedback(
             control, fields.get("feedback"), self.feedback, model, sensors
