@@ -43,7 +43,7 @@ from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.core.resources import named_file, resource_names
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.actuation_interface import pull
 from humans_sim.models import Model
 from humans_sim.models.legs import corner_places, leg_chains
@@ -161,11 +161,8 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
         if joint in legs:
             gain, carried = holding, model.mass * height**2
         else:
-            hangs = (
-                float(data.mass[joint])
-                * gravity
-                * float(np.linalg.norm(data.com[joint]))
-            )
+            arm = float(np.linalg.norm(data.com[joint]))
+            hangs = float(data.mass[joint]) * gravity * arm
             carried = float(inertia[j])
             gain = max(carried * PACE**2, STIFF * hangs)
         damping = LAG * gain
@@ -256,10 +253,8 @@ class ServoSet:
         joints = {}
         for name, item in own.mapping().items() if own is not None else ():
             joints[name] = _numbers(item, common, item.fields((), names))
-        try:
+        with located_errors(section):
             return cls(common, joints)
-        except ParameterError as error:
-            raise section.error(str(error)) from None
 
 
 def robot_file(source: Path) -> Path:
@@ -270,11 +265,8 @@ def robot_file(source: Path) -> Path:
 def _numbers(
     section: YamlValue, common: ServoNumbers, given: Mapping[str, YamlValue]
 ) -> ServoNumbers:
-    try:
-        changes = {name: item.number() for name, item in given.items()}
-        return replace(common, **changes)
-    except ParameterError as error:
-        raise section.error(str(error)) from None
+    with located_errors(section):
+        return replace(common, **{name: x.number() for name, x in given.items()})
 
 
 STEP = math.radians(5.0)

@@ -241,10 +241,9 @@ class Rosenbrock:
             return self.y
         begin, y, rates = self._start
         step = self.t - begin
-        state: np.ndarray = rosenbrock_kernels.between(
+        return rosenbrock_kernels.between(
             (t - begin) / step, step, y, self.y, rates, self._now
         )
-        return state
 
     def refresh(self) -> None:
         """The right-hand side jumped at t: evaluate it anew."""

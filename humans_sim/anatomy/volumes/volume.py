@@ -38,7 +38,6 @@ class Volume:
     origin: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse what is no volume, is empty, or reaches the border of its grid."""
         inside = np.ascontiguousarray(self.inside)
         if inside.ndim != 3 or min(inside.shape, default=0) < 3:
             raise AnatomyError(

@@ -149,8 +149,7 @@ def _moved_vertices(
         np.add.at(normals, hull.simplices[:, k], hull.equations[:, :3])
     used = hull.vertices
     length = np.linalg.norm(normals[used], axis=1, keepdims=True)
-    moved: np.ndarray = vertices[used] - radius * normals[used] / length
-    return moved
+    return vertices[used] - radius * normals[used] / length
 
 
 def _faces(

@@ -184,8 +184,7 @@ class ContactModes:
         """Which of the creeping contacts are said to stick, not to slide (k,)."""
         square = motion[:, 1] ** 2 + motion[:, 2] ** 2
         bound = np.where(self.sticks, _SLIPS, _RESTS) * creep_speed
-        sticks: np.ndarray = self.creeps & (square < bound**2)
-        return sticks
+        return self.creeps & (square < bound**2)
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""

@@ -84,36 +84,23 @@ class SceneChart:
         starts = [0, *cuts[:-1]]
         kinds = [FreeBaseChart] if robot else []
         kinds += [BodyChart] * bodies
-        self._charts: list[Chart] = [
-            kind(centre[a:b]) for kind, a, b in zip(kinds, starts, cuts, strict=True)
-        ]
-        sizes = [b - a - 1 for a, b in zip(starts, cuts, strict=True)]
-        ends = np.cumsum(sizes)
-        self._parts = [
-            slice(int(e - n), int(e)) for n, e in zip(sizes, ends, strict=True)
+        # Each has a coordinate less than numbers: those of a quaternion are four.
+        self._charts: list[tuple[Chart, slice]] = [
+            (kind(centre[a:b]), slice(a - k, b - k - 1))
+            for k, (kind, a, b) in enumerate(zip(kinds, starts, cuts, strict=True))
         ]
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
         """The configuration at x."""
-        return np.concatenate(
-            [
-                c.configuration(x[p])
-                for c, p in zip(self._charts, self._parts, strict=True)
-            ]
-        )
+        return np.concatenate([c.configuration(x[p]) for c, p in self._charts])
 
     def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The rates of x at the velocity v."""
-        return np.concatenate(
-            [
-                c.rates(x[p], v[p])
-                for c, p in zip(self._charts, self._parts, strict=True)
-            ]
-        )
+        return np.concatenate([c.rates(x[p], v[p]) for c, p in self._charts])
 
     def worn(self, x: np.ndarray) -> bool:
         """Whether anything has turned far from the centre's attitude."""
-        return any(c.worn(x[p]) for c, p in zip(self._charts, self._parts, strict=True))
+        return any(c.worn(x[p]) for c, p in self._charts)
 
 
 _BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")

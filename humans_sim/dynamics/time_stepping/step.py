@@ -83,8 +83,7 @@ def least_shift(
         if not inside.any():
             break
         pushed |= inside
-    shift: np.ndarray = spread @ impulses
-    return shift
+    return spread @ impulses
 
 
 def check_speed(
@@ -228,8 +227,7 @@ class ImpulseSteps:
             self.mode = result.mode
         if not before.size:
             return _NOTHING
-        fired: np.ndarray = np.sign(before) * np.sign(loads.signals(state)) < 0
-        return fired
+        return np.sign(before) * np.sign(loads.signals(state)) < 0
 
     def take_until(self, due: float, length: float) -> bool:
         """Steps in one compiled call up to ``due`` [s]; whether that was enough."""
@@ -454,8 +452,7 @@ class ImpulseSteps:
         """
         inside = self._system.gaps(chart.configuration(x)) < -SETTLED
         inside[which] = False
-        late: np.ndarray = np.flatnonzero(inside)
-        return late
+        return np.flatnonzero(inside)
 
     def _put_right(
         self,

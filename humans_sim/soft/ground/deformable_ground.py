@@ -231,8 +231,7 @@ class DeformableGround:
         place = (np.asarray(points, float)[:, :2] - self.origin[:2]) / spacing
         room = self.patch / spacing - 1.0
         last = np.array(self.screen.shape) - 1
-        beside: np.ndarray = ((place < room) | (place > last - room)).any(axis=1)
-        return beside
+        return ((place < room) | (place > last - room)).any(axis=1)
 
     def check_on(self, points: np.ndarray) -> None:
         """Refuse points beside the screen."""
@@ -278,8 +277,7 @@ class DeformableGround:
         """Height of the surface under or over points (n, 2 or 3) [m]."""
         pins, weights = self.patches(np.asarray(points, dtype=float))
         surface = self.screen.deviations.ravel()[pins]
-        height: np.ndarray = self.origin[2] + np.sum(weights * surface, axis=1)
-        return height
+        return self.origin[2] + np.sum(weights * surface, axis=1)
 
     def step(self, points: np.ndarray, velocities: np.ndarray) -> np.ndarray:
         """One sample under points.

@@ -45,22 +45,20 @@ def load_network(path: str | Path) -> NetworkSimulation:
         entry = value.fields(("mass", "at"), ("velocity",))
         velocity = _vector_of(entry, "velocity")
         with located_errors(value):
-            mass, place = entry["mass"].number(), _vector(entry["at"])
+            mass, place = entry["mass"].number(), entry["at"].vector(3)
             network.add_mass(mass, place, velocity, name)
     for name, value in _entries(fields, "fixed").items():
-        network.add_fixed(_vector(value), name)
+        network.add_fixed(value.vector(3), name)
     for name, value in _entries(fields, "driven").items():
-        network.add_driven(_vector(value), name)
+        network.add_driven(value.vector(3), name)
     groups = {
         name: _add_box(network, name, value, known)
         for name, value in _entries(fields, "boxes").items()
     }
-    if "links" in fields:
-        for value in fields["links"]:
-            _add_link(network, value, known)
-    if "crowds" in fields:
-        for value in fields["crowds"]:
-            _add_crowd(network, value, known, groups)
+    for value in fields.get("links", ()):
+        _add_link(network, value, known)
+    for value in fields.get("crowds", ()):
+        _add_crowd(network, value, known, groups)
     gravity = _vector_of(fields, "gravity")
     with located_errors(top):
         period = fields["period"].number()
@@ -71,15 +69,8 @@ def _entries(fields: dict[str, YamlValue], key: str) -> dict[str, YamlValue]:
     return fields[key].mapping() if key in fields else {}
 
 
-def _vector(value: YamlValue) -> np.ndarray:
-    items = value.items()
-    if len(items) != 3:
-        raise value.error("three numbers are needed")
-    return np.array([item.number() for item in items])
-
-
 def _vector_of(fields: dict[str, YamlValue], key: str) -> np.ndarray:
-    return _vector(fields[key]) if key in fields else np.zeros(3)
+    return fields[key].vector(3) if key in fields else np.zeros(3)
 
 
 def _law(value: YamlValue) -> laws.LinkLaw:

@@ -43,7 +43,6 @@ class GeometricCoat:
     weights: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse weights that do not follow a motion of all control points."""
         weights = np.asarray(self.weights, dtype=float)
         if weights.ndim != 2 or not np.isfinite(weights).all():
             raise SoftError("weights of a coat are a table of points by controls")

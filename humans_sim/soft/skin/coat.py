@@ -84,7 +84,6 @@ class Piece:
     lean: float = 0.15
 
     def __post_init__(self) -> None:
-        """Refuse what cannot hang."""
         dimensions = 3 if self.kind == "pack" else 2
         if len(self.size) != dimensions or len(self.counts) != dimensions:
             need = f"{dimensions} sizes and counts"
@@ -234,13 +233,13 @@ class Coat:
     def record(self) -> dict[str, Any]:
         """Its record in a run."""
         reaction = self._reaction
+        record = {"name": self.name, "pieces": [piece.name for piece in self.pieces]}
         if reaction is None:
-            return {"name": self.name, "pieces": [piece.name for piece in self.pieces]}
+            return record
         places = list(reaction.tracks.values())
         tracks = np.array(places).reshape(-1, len(reaction.masses), 3)
         return {
-            "name": self.name,
-            "pieces": [piece.name for piece in self.pieces],
+            **record,
             "two_way": self.two_way,
             "period": self.period,
             "longest_period": reaction.longest_period,

@@ -60,7 +60,6 @@ class Blob:
     decay: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse a field that grows outwards."""
         if not self.decay > 0.0:
             raise SoftError(f"a blob: its decay is {self.decay:g}, must be above 0")
 
@@ -87,7 +86,6 @@ class DistanceField:
     radius: float
 
     def __post_init__(self) -> None:
-        """Refuse a radius of 0 or less."""
         if not self.radius > 0.0:
             raise SoftError(f"a field: its radius is {self.radius:g}, must be above 0")
 
@@ -133,7 +131,6 @@ class SegmentField:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse segments without length and widths of 0 or less."""
         length = np.linalg.norm(np.subtract(self.end, self.start))
         if not (self.width > 0.0 and length > 0.0):
             raise SoftError("a segment's field needs a length and a width above 0")
@@ -178,7 +175,6 @@ class Blend:
     _matrix: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Set up who blends with whom."""
         count = len(self.elements)
         if not count:
             raise SoftError("a blend of no fields")
@@ -351,10 +347,11 @@ class ProbeField:
     def value(self, places: np.ndarray) -> np.ndarray:
         """Modulus of the force on a probe at places (m, 3) (m,) [N]."""
         total = np.zeros((len(places), 3))
+        states = state_table([self.law.automaton()], 1.0)
         for point in np.asarray(self.points, dtype=float):
             away = places - point
             distance = np.linalg.norm(away, axis=1)
-            force = _forces(self.law, distance - self.radius)
+            force = kernels.forces_at_rest(states, distance - self.radius)
             with np.errstate(invalid="ignore", divide="ignore"):
                 u = np.where(distance[:, None] > 0, away / distance[:, None], 0.0)
             total += force[:, None] * u
@@ -438,9 +435,3 @@ def contour(
     field = ProbeField(points, law, radius)
     inside = (field.value(grid) > sensitivity).reshape(counts)
     return Contour(inside, low, spacing, field, sensitivity)
-
-
-def _forces(law: LinkLaw, distances: np.ndarray) -> np.ndarray:
-    """Repelling forces of a law at rest at distances (n,) [N]."""
-    states = state_table([law.automaton()], 1.0)
-    return np.asarray(kernels.forces_at_rest(states, np.ascontiguousarray(distances)))
