@@ -128,7 +128,9 @@ class Servo(DelayedActuation):
         own = ServoSet.of_model(model) if numbers is None else ServoSet(numbers)
         if joints is not None:
             own = ServoSet(own.common, joints)
-        own.check_joints(model)
+        for name in own.joints:
+            if name not in self.names:
+                raise ParameterError(f"{model.name} has no joint '{name}'")
         self.numbers = replace(own.common, **changed)
         each = [replace(own.of_joint(name), **changed) for name in self.names]
         self._each = tuple(each)

@@ -221,12 +221,6 @@ class ServoSet:
         """Numbers of a joint's servo."""
         return self.joints.get(name, self.common)
 
-    def check_joints(self, model: Model) -> None:
-        """Refuse servos of joints that are not there."""
-        for name in self.joints:
-            if name not in model.joint_names:
-                raise ParameterError(f"{model.name} has no joint '{name}'")
-
     @classmethod
     def of_model(cls, model: Model, otherwise: str = "") -> ServoSet:
         """Those of a model's own file, of ``otherwise``, or that its URDF suggests."""
@@ -294,10 +288,9 @@ class StepResponse(NamedTuple):
     limited: float
 
 
-def reflected_inertias(model: Model, joints: np.ndarray | None = None) -> np.ndarray:
+def reflected_inertias(model: Model) -> np.ndarray:
     """Inertia of all that each joint carries, the base held (njoints,) [kg m^2]."""
-    if joints is None:
-        joints = np.clip(0.0, model.lower_limits, model.upper_limits)
+    joints = np.clip(0.0, model.lower_limits, model.upper_limits)
     return np.array(np.diag(model.inertia(model.standing(joints)))[6:])
 
 

@@ -318,7 +318,7 @@ class ImplicitRadau:
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        from scipy.integrate import Radau  # loads much: here where it is wanted
+        from scipy.integrate import Radau  # slow to load
 
         rhs, t, y, rtol, atol, first_step, derivatives = problem[:7]
         known = derivatives or differences(rhs)

@@ -519,19 +519,11 @@ def scene_record(system: System) -> dict[str, Any]:
         return system.record()
     if not isinstance(system, ModelSystem):
         return {}
-    return {
-        **model_and_ground(system.model, system.ground),
-        **surface_record(system),
-        **touching_record(system),
-    }
-
-
-def surface_record(system: ModelSystem) -> dict[str, Any]:
-    """A surface that gives way, as plain data; its state is that of the last sample."""
+    record = model_and_ground(system.model, system.ground)
     surface = system.ground.surface
-    if surface is None:
-        return {}
-    return {getattr(surface, "record_key", "surface"): surface.record()}
+    if surface is not None:  # its state is that of the last sample
+        record[getattr(surface, "record_key", "surface")] = surface.record()
+    return {**record, **touching_record(system)}
 
 
 def touching_record(system: ModelSystem) -> dict[str, Any]:

@@ -48,14 +48,6 @@ class Inertial:
     com: np.ndarray
     inertia: np.ndarray
 
-    @classmethod
-    def about_origin(
-        cls, mass: float, com: np.ndarray, inertia: np.ndarray
-    ) -> Inertial:
-        """From the inertia about the link's origin (Huygens' theorem)."""
-        transfer = mass * (com @ com * np.eye(3) - np.outer(com, com))
-        return cls(mass, com, inertia - transfer)
-
 
 @dataclass(frozen=True)
 class Shape:

@@ -93,11 +93,6 @@ def to_humans(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(vectors, float) @ ROS_FROM_HUMANS
 
 
-def matrix_to_ros(matrix: np.ndarray) -> np.ndarray:
-    """A rotation or inertia matrix on HuMAnS axes, expressed on ROS axes."""
-    return ROS_FROM_HUMANS @ matrix @ ROS_FROM_HUMANS.T
-
-
 def signed_axis(word: str) -> np.ndarray:
     """Unit vector of ``"x"``, ``"-y"``, ... on the axes the word is meant in."""
     sign = -1.0 if word.startswith("-") else 1.0

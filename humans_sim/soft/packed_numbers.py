@@ -67,11 +67,6 @@ def unpacked_series(text: str, shape: tuple[int, int, int]) -> np.ndarray:
     return _STEP * np.cumsum(changes, axis=0, dtype=np.int16)
 
 
-def packed_tracks(tracks: np.ndarray) -> str:
-    """Positions (samples, masses, 3) to a tenth of a micrometre, as text."""
-    return packed_heights(np.diff(tracks, axis=0, prepend=0.0))
-
-
 class CoatTracks:
     """The coat of a run over time, from its record; nothing where there is none.
 

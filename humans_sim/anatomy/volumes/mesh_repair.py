@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from humans_sim.anatomy.errors import AnatomyError, BoneMeshError
+from humans_sim.anatomy.errors import BoneMeshError
 from humans_sim.contact.geometry.terrain import read_mesh_file
 from humans_sim.core.bounded_text import element_error, parse_xml
 from humans_sim.core.errors import ModelFileError
@@ -296,18 +296,11 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     return _mesh_path(urdf, meshes[0].get("filename", "")), scale
 
 
-def read_link_bone(
-    urdf: Path | str, link: str, mesh: Path | None = None
-) -> PreparedMesh:
-    """The collision mesh of a link of a URDF, as a bone.
-
-    The file of the mesh may be given, where it was looked up and allowed before.
-    """
+def read_link_bone(urdf: Path | str, link: str) -> PreparedMesh:
+    """The collision mesh of a link of a URDF, as a bone."""
     import trimesh
 
     path, scale = collision_mesh(urdf, link)
-    if mesh is not None and mesh != path.resolve():
-        raise AnatomyError("the description has changed meanwhile")
 
     def scaled(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
         return trimesh.Trimesh(vertices * scale, faces, process=False)

@@ -78,16 +78,6 @@ def read_image(path: Path | str, budget: Budget) -> np.ndarray:
     return np.ascontiguousarray(levels[::-1].T)
 
 
-def read_heights(path: Path | str, budget: Budget) -> np.ndarray:
-    """Heights of an array (``.npy``) or a table (``.csv``), one row for each x."""
-    suffix = Path(path).suffix.lower()
-    if suffix == ".npy":
-        return _read_array(path, budget.most)
-    if suffix == ".csv":
-        return _read_table(path, budget)
-    raise FileError(f"heights are read from .npy or .csv, not '{suffix}'", path)
-
-
 def _read_array(path: Path | str, most: int) -> np.ndarray:
     data = read_bytes(path, FileError, LARGEST_ARRAY)
     stream = io.BytesIO(data)
@@ -239,10 +229,6 @@ class TriangleMesh:
         row[NORMALS], row[COUNT] = self._table.normals, len(self.faces)
         return row
 
-    def further_contacts(self) -> tuple[FurtherContact, ...]:
-        """Contacts of a point in a valley beside the nearest face."""
-        return tuple(FurtherContact(self, rank) for rank in range(1, RANKS))
-
     def thickness(self) -> float:
         """Shortest side of the box around it; infinite for an open surface [m]."""
         if not self.closed:
@@ -373,7 +359,13 @@ class HeightField(TriangleMesh):
             FileError: the file cannot be read, is too large or holds no numbers.
             ParameterError: the numbers cannot be used.
         """
-        grid = read_heights(path, HEIGHTS)
+        suffix = Path(path).suffix.lower()
+        if suffix == ".npy":
+            grid = _read_array(path, HEIGHTS.most)
+        elif suffix == ".csv":
+            grid = _read_table(path, HEIGHTS)
+        else:
+            raise FileError(f"heights are read from .npy or .csv, not '{suffix}'", path)
         return cls(grid, spacing, origin, name, friction)
 
 

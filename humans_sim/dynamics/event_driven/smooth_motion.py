@@ -326,7 +326,16 @@ class SmoothMotion:
     def _accept(self, t: float, residual: float, least: float) -> None:
         """Count an evaluation, and remember the least margin; raise where it failed."""
         if not residual < _CONTRADICTION:
-            raise _refusal(residual)
+            if math.isinf(residual):
+                raise StepError(
+                    "the mass matrix is singular here: a chain of joints has lost a "
+                    "direction (gimbal lock), or a body has no mass"
+                )
+            if math.isnan(residual):
+                raise StepError("the forces or the torques are not finite numbers")
+            raise StepError(
+                f"the closed contacts contradict each other (residual {residual:.1e})"
+            )
         self.evaluations += 1
         if least < self.lowest_margin[0]:
             self.lowest_margin = (least, t)
@@ -477,16 +486,3 @@ class SmoothMotion:
         if least >= -FORCE:
             return least
         return self.best_distribution(forces, evaluation).margin
-
-
-def _refusal(residual: float) -> StepError:
-    if math.isinf(residual):
-        return StepError(
-            "the mass matrix is singular here: a chain of joints has lost a "
-            "direction (gimbal lock), or a body has no mass"
-        )
-    if math.isnan(residual):
-        return StepError("the forces or the torques are not finite numbers")
-    return StepError(
-        f"the closed contacts contradict each other (residual {residual:.1e})"
-    )

@@ -9,7 +9,7 @@ fourth order, with the loads at each of their stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,11 @@ from humans_sim.bodies.motion import STEPS
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.system import State
 
-LoadsAt = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-"""Generalised forces of everything but contacts and gravity (nv,)."""
 _INSIDE = 1e-9
 """Depth from which on a flight has met something [m]."""
 
@@ -79,7 +78,7 @@ class FlyingScene(SceneSystem):
     def fly(
         self,
         state: State,
-        loads: LoadsAt,
+        loads: AppliedLoads,
         end: tuple[np.ndarray, np.ndarray],
         h: float,
         which: np.ndarray,
@@ -101,7 +100,8 @@ class FlyingScene(SceneSystem):
         def forces(t: float, now: BodyState) -> tuple[np.ndarray, np.ndarray]:
             q, v = _between(start, end, (t - state.t) / h, self._quaternions())
             self._put(bodies, free, now, q, v)
-            applied = loads(t, q, v)[self.robot_nv :].reshape(-1, 6)[list(free)]
+            every = loads.at(t, q, v, state.z).applied
+            applied = every[self.robot_nv :].reshape(-1, 6)[list(free)]
             weight = bodies.masses[:, None] * self.gravity
             return applied[:, :3] + weight, np.einsum(
                 "nij,nj->ni", now.R, applied[:, 3:]

@@ -369,7 +369,7 @@ class ImpulseSteps:
             q, gaps = self._put_right(chart, x, equations, which, closed)
             flight = None
             if self._fly is not None:
-                flight = self._fly(state, self._loads_at, (q, v), h, which)
+                flight = self._fly(state, self._loads, (q, v), h, which)
             if flight is not None:
                 q, v, gaps = flight[:3]
             kinetic, potential = system.energies(q, v)
@@ -412,10 +412,6 @@ class ImpulseSteps:
             bool((self._restitution[which][loaded] > 0.0).any()),
             changed,
         )
-
-    def _loads_at(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Loads on the system but contacts, with the actuation's states of now."""
-        return self._loads.at(t, q, v, self._state.z).applied
 
     def moments(self) -> np.ndarray:
         """Torsional and rolling moments, means over the last step [N m]."""

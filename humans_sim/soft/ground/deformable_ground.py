@@ -225,17 +225,13 @@ class DeformableGround:
         self.worst_residual = 0.0
         self.screen.set(np.zeros(self.screen.shape))
 
-    def is_beside(self, points: np.ndarray) -> np.ndarray:
-        """Whether what points press on is not on the screen (n,)."""
+    def check_on(self, points: np.ndarray) -> None:
+        """Refuse points that press on what is not on the screen."""
         spacing = self.screen.spacing
         place = (np.asarray(points, float)[:, :2] - self.origin[:2]) / spacing
         room = self.patch / spacing - 1.0
         last = np.array(self.screen.shape) - 1
-        return ((place < room) | (place > last - room)).any(axis=1)
-
-    def check_on(self, points: np.ndarray) -> None:
-        """Refuse points beside the screen."""
-        outside = self.is_beside(points)
+        outside = ((place < room) | (place > last - room)).any(axis=1)
         if outside.any():
             x, y = points[int(np.argmax(outside)), :2]
             raise SoftError(

@@ -72,33 +72,24 @@ def of_network(
 
 
 def of_inertia(
-    inertia: np.ndarray,
-    jacobian: np.ndarray,
-    omega: np.ndarray | float,
-    damping: np.ndarray | None = None,
-    stiffness: np.ndarray | None = None,
+    inertia: np.ndarray, jacobian: np.ndarray, omega: np.ndarray | float
 ) -> np.ndarray:
     r"""Admittance at a point of an articulated body with a mass matrix (nv, nv).
 
-    :math:`Y = [J (j \omega M + D + K / j \omega)^{-1} J^T]^{-1}`
+    :math:`Y = [J (j \omega M)^{-1} J^T]^{-1}`
 
     Args:
         inertia: the mass matrix M.
         jacobian: of the point's velocity: one to three rows (r, nv).
         omega: angular frequencies [rad/s].
-        damping: of the coordinates (nv,) [N m s/rad]; none where None.
-        stiffness: of the coordinates (nv,) [N m/rad]; none where None.
 
     Returns:
         Matrices (frequencies, r, r) [N s/m].
     """
     jacobian = np.atleast_2d(jacobian)
-    size = len(inertia)
-    d = np.diag(np.zeros(size) if damping is None else damping)
-    k = np.diag(np.zeros(size) if stiffness is None else stiffness)
     values = []
     for w in np.atleast_1d(omega):
-        dynamic = 1j * w * inertia + d + k / (1j * w)
+        dynamic = 1j * w * inertia
         values.append(np.linalg.inv(jacobian @ np.linalg.solve(dynamic, jacobian.T)))
     return np.array(values)
 

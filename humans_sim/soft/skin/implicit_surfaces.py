@@ -100,7 +100,9 @@ class DistanceField:
     def value(self, points: np.ndarray) -> np.ndarray:
         """At points (n, 3)."""
         s = np.sum(self._away(points) ** 2, axis=-1) / self.radius**2
-        return np.where(s < 1, wyvill(np.minimum(s, 1.0)), 0.0)
+        # 1 - 22/9 s + 17/9 s² - 4/9 s³ of s = (r / R)²: 0 with no slope at s = 1.
+        c = np.minimum(s, 1.0)
+        return np.where(s < 1, 1 + c * (-22 / 9 + c * (17 / 9 - 4 / 9 * c)), 0.0)
 
     def gradient(self, points: np.ndarray) -> np.ndarray:
         """At points (n, 3)."""
@@ -108,11 +110,6 @@ class DistanceField:
         s = np.sum(away**2, axis=-1) / self.radius**2
         slope = np.where(s < 1, -4 / 3 * s**2 + 34 / 9 * s - 22 / 9, 0.0)
         return np.asarray(slope[..., None] * 2 * away / self.radius**2)
-
-
-def wyvill(square: np.ndarray) -> np.ndarray:
-    """1 - 22/9 s + 17/9 s² - 4/9 s³ of s = (r / R)²: 0 with no slope at s = 1."""
-    return np.asarray(1 + square * (-22 / 9 + square * (17 / 9 - 4 / 9 * square)))
 
 
 @dataclass(frozen=True)

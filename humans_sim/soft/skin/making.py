@@ -188,13 +188,10 @@ def cached(model: Model, spacing: float, make: Callable[[Model, float], Skin]) -
         return _read(path)
     skin = make(model, spacing)
     with contextlib.suppress(FileWriteError, OSError), atomic_stream(path) as stream:
-        np.savez_compressed(stream, **_arrays(skin))  # type: ignore[arg-type]
+        arrays = {item.name: getattr(skin, item.name) for item in fields(skin)}
+        arrays["weights"] = skin.weights.astype(np.float32)
+        np.savez_compressed(stream, **arrays)
     return skin
-
-
-def _arrays(skin: Skin) -> dict[str, np.ndarray]:
-    arrays = {item.name: np.asarray(getattr(skin, item.name)) for item in fields(skin)}
-    return {**arrays, "weights": skin.weights.astype(np.float32)}
 
 
 def _read(path: Path) -> Skin:
