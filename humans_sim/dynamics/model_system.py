@@ -54,6 +54,10 @@ from humans_sim.models.points import PointSet, point_force
 from humans_sim.results.record import model_and_ground
 from humans_sim.results.records import LIMIT, POINT, ContactTable
 
+POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
+TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+"""Words for the coordinates and velocities of a free body."""
+
 
 def contact_table(
     ground: Ground,
@@ -175,10 +179,8 @@ class ModelSystem:
         self.model, self.ground = model, ground
         self.name = model.name
         self.nq, self.nv = model.nq, model.nv
-        base = ("x", "y", "z", "qx", "qy", "qz", "qw")
-        self.position_names = (*(f"base_{n}" for n in base), *model.joint_names)
-        twist = ("vx", "vy", "vz", "wx", "wy", "wz")
-        self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
+        self.position_names = (*(f"base_{n}" for n in POSE), *model.joint_names)
+        self.velocity_names = (*(f"base_{n}" for n in TWIST), *model.joint_names)
         self.locked = locked_velocities(model, locked)
         tags = model.contact_names if contacts is None else tuple(contacts)
         touching = ContactPoints.of(model, tags, features, self.locked)

@@ -26,7 +26,12 @@ from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.joints import BoundedRows, JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs, own_links
-from humans_sim.dynamics.model_system import ModelSystem, touching_record
+from humans_sim.dynamics.model_system import (
+    POSE,
+    TWIST,
+    ModelSystem,
+    touching_record,
+)
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_contacts import (
     SceneContacts,
@@ -103,8 +108,6 @@ class SceneChart:
         return any(c.worn(x[p]) for c, p in self._charts)
 
 
-_BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
-_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 _ENERGY = 1e-4
 """Energy that a step may add, relative: putting gaps right does a little work."""
 
@@ -165,17 +168,13 @@ class SceneSystem:
         self.robot_nq = robot.nq if robot else 0
         self.robot_nv = robot.nv if robot else 0
         self.locked = np.zeros(0, dtype=np.int64)
-        joints = tuple(robot.joint_names) if robot else ()
-        base = ("base",) if robot else ()
-        self.position_names = (
-            *(f"{b}_{n}" for b in base for n in _BODY),
-            *joints,
-            *(f"{body}_{n}" for body in names for n in _BODY),
-        )
-        self.velocity_names = (
-            *(f"{b}_{n}" for b in base for n in _TWIST),
-            *joints,
-            *(f"{body}_{n}" for body in names for n in _TWIST),
+        self.position_names, self.velocity_names = (
+            (
+                *(f"base_{n}" for n in words if robot),
+                *(robot.joint_names if robot else ()),
+                *(f"{body}_{n}" for body in names for n in words),
+            )
+            for words in (POSE, TWIST)
         )
         self._armature = np.zeros(self.nv)
         if armature is not None:
