@@ -85,8 +85,8 @@ from humans_sim.soft.skin.implicit_surfaces import SegmentField as SegmentField
 from humans_sim.soft.skin.implicit_surfaces import contour as contour
 from humans_sim.soft.skin.implicit_surfaces import mesh_of as mesh_of
 from humans_sim.soft.skin.implicit_surfaces import net_of as net_of
-from humans_sim.soft.skin.making import has_skin as has_skin
-from humans_sim.soft.skin.making import make_skin as make_skin
-from humans_sim.soft.skin.making import save_skinned as save_skinned
-from humans_sim.soft.skin.making import skin_of as skin_of
 from humans_sim.soft.skin.skin import Skin as Skin
+from humans_sim.soft.skin.skin import has_skin as has_skin
+from humans_sim.soft.skin.skin import make_skin as make_skin
+from humans_sim.soft.skin.skin import save_skinned as save_skinned
+from humans_sim.soft.skin.skin import skin_of as skin_of

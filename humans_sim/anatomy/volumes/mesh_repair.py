@@ -293,7 +293,19 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     if not (scale > 0).all():
         fault = "the scale of a bone is above zero"
         raise element_error(meshes[0], fault, None, "scale")
-    return _mesh_path(urdf, meshes[0].get("filename", "")), scale
+    name = meshes[0].get("filename", "")
+    if not name.startswith(_PACKAGE):
+        name = name.removeprefix(_FILE)
+        if not name:
+            raise ModelFileError("a mesh has no file name", urdf)
+        return urdf.parent / name, scale
+    inner = name.removeprefix(_PACKAGE).partition("/")[2].lstrip("/")
+    if ".." in Path(inner).parts:
+        raise ModelFileError(f"'{name[:120]}' leads out of its package", urdf)
+    for folder in urdf.resolve().parents:
+        if inner and (folder / inner).is_file():
+            return folder / inner, scale
+    raise ModelFileError(f"'{name[:120]}' is not found above it", urdf)
 
 
 def read_link_bone(urdf: Path | str, link: str) -> PreparedMesh:
@@ -306,18 +318,3 @@ def read_link_bone(urdf: Path | str, link: str) -> PreparedMesh:
         return trimesh.Trimesh(vertices * scale, faces, process=False)
 
     return prepare_mesh(read_mesh_file(path, 1.0, scaled), "m")
-
-
-def _mesh_path(urdf: Path, name: str) -> Path:
-    if name.startswith(_PACKAGE):
-        inner = name.removeprefix(_PACKAGE).partition("/")[2].lstrip("/")
-        if ".." in Path(inner).parts:
-            raise ModelFileError(f"'{name[:120]}' leads out of its package", urdf)
-        for folder in urdf.resolve().parents:
-            if inner and (folder / inner).is_file():
-                return folder / inner
-        raise ModelFileError(f"'{name[:120]}' is not found above it", urdf)
-    name = name.removeprefix(_FILE)
-    if not name:
-        raise ModelFileError("a mesh has no file name", urdf)
-    return urdf.parent / name

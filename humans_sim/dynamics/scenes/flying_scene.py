@@ -95,7 +95,12 @@ class FlyingScene(SceneSystem):
             chosen = [self.bodies[k].properties for k in free]
             bodies = self._free[free] = RigidBodies(chosen)
         start = (state.q, state.v)
-        before = self._body_state(bodies, free, *start)
+        places = state.q[self.robot_nq :].reshape(-1, 7)[list(free)]
+        speeds = state.v[self.robot_nv :].reshape(-1, 6)[list(free)]
+        turns = np.array([pin.Quaternion(row[3:7]).matrix() for row in places])
+        spins = np.einsum("nij,njk,nk->ni", turns, bodies.inertias, speeds[:, 3:])
+        momenta = bodies.masses[:, None] * speeds[:, :3]
+        before = BodyState(places[:, :3].copy(), turns, momenta, spins)
 
         def forces(t: float, now: BodyState) -> tuple[np.ndarray, np.ndarray]:
             q, v = _between(start, end, (t - state.t) / h, self._quaternions())
@@ -120,16 +125,6 @@ class FlyingScene(SceneSystem):
         raised = bodies.masses @ ((before.x - after.x) @ self.gravity)
         gained = kinetic - float(bodies.kinetic_energy(before).sum()) + float(raised)
         return Flight(q, v, gaps, flying, np.where(flying, v, 0.0), kinetic, gained)
-
-    def _body_state(
-        self, bodies: RigidBodies, free: tuple[int, ...], q: np.ndarray, v: np.ndarray
-    ) -> BodyState:
-        places = q[self.robot_nq :].reshape(-1, 7)[list(free)]
-        speeds = v[self.robot_nv :].reshape(-1, 6)[list(free)]
-        turns = np.array([pin.Quaternion(row[3:7]).matrix() for row in places])
-        spins = np.einsum("nij,njk,nk->ni", turns, bodies.inertias, speeds[:, 3:])
-        momenta = bodies.masses[:, None] * speeds[:, :3]
-        return BodyState(places[:, :3].copy(), turns, momenta, spins)
 
     def _put(
         self,

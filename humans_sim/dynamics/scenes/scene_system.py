@@ -5,6 +5,8 @@ All of them stand in one tree of pinocchio's: the robot first, then a free flyer
 each body. So they share one mass matrix and one contact problem, and a robot can push a
 box. Made for the method ``time_stepping``: the accelerations of contacts between
 movers, which event-driven simulation needs, are not computed.
+
+Actuation and control of the robot see the robot alone.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.bodies.loads import Load, Moving
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.convex_pairs import BOX_SLOTS, CHOICE
@@ -23,7 +26,9 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.actuation_interface import Actuation, PartActuation
 from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.controller import ControlFunction, Controller, ControlState
 from humans_sim.dynamics.joints import BoundedRows, JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs, own_links
 from humans_sim.dynamics.model_system import (
@@ -479,3 +484,54 @@ class SceneSystem:
         return float(kinetic), float(
             pin.computePotentialEnergy(self._pin, self._data, q)
         )
+
+
+class SceneActuation(PartActuation):
+    """The actuation of a robot among free bodies, on which loads act in their order."""
+
+    def __init__(
+        self,
+        scene: SceneSystem,
+        robot: Actuation | None = None,
+        loads: Sequence[Load] = (),
+    ) -> None:
+        self._scene, self._loads, nv = scene, tuple(loads), scene.robot_nv
+        super().__init__(robot or Actuation(), scene.robot_nq, nv, scene.nv - nv)
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Forces of the robot's actuation and of the loads."""
+        forces, rates = super().dynamics(t, q, v, z)
+        if self._loads:
+            moving = moving_bodies(self._scene, q, v)
+            force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
+            for load in self._loads:
+                load.add(t, moving, force, torque)
+            turned = np.einsum("nji,nj->ni", moving.frames, torque)
+            forces[self._nv :] = np.concatenate([force, turned], axis=1).ravel()
+        return forces, rates
+
+
+def moving_bodies(scene: SceneSystem, q: np.ndarray, v: np.ndarray) -> Moving:
+    """The motion of a scene's bodies, in the world's frame."""
+    places = q[scene.robot_nq :].reshape(-1, 7)
+    speeds = v[scene.robot_nv :].reshape(-1, 2, 3)
+    frames = np.array(
+        [pin.Quaternion(row[3:].copy()).normalized().matrix() for row in places]
+    )
+    spins = np.einsum("nij,nj->ni", frames, speeds[:, 1])
+    return Moving(places[:, :3], frames, speeds[:, 0], spins)
+
+
+class SceneController(Controller):
+    """Shows a robot's controller the robot alone, without contacts and forces."""
+
+    def __init__(self, scene: SceneSystem, robot: ControlFunction) -> None:
+        self._robot, self._nq, self._nv = robot, scene.robot_nq, scene.robot_nv
+        self.period = robot.period if isinstance(robot, Controller) else None
+
+    def __call__(self, t: float, state: ControlState) -> Any:
+        """The command of the robot's controller."""
+        own = ControlState(state.q[: self._nq], state.v[: self._nv], state.z)
+        return self._robot(t, own)
