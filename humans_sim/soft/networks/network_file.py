@@ -45,12 +45,12 @@ def load_network(path: str | Path) -> NetworkSimulation:
         entry = value.fields(("mass", "at"), ("velocity",))
         velocity = _vector_of(entry, "velocity")
         with located_errors(value):
-            mass, place = entry["mass"].number(), entry["at"].vector(3)
+            mass, place = entry["mass"].number(), _vector(entry["at"])
             network.add_mass(mass, place, velocity, name)
     for name, value in _entries(fields, "fixed").items():
-        network.add_fixed(value.vector(3), name)
+        network.add_fixed(_vector(value), name)
     for name, value in _entries(fields, "driven").items():
-        network.add_driven(value.vector(3), name)
+        network.add_driven(_vector(value), name)
     groups = {
         name: _add_box(network, name, value, known)
         for name, value in _entries(fields, "boxes").items()
@@ -69,8 +69,15 @@ def _entries(fields: dict[str, YamlValue], key: str) -> dict[str, YamlValue]:
     return fields[key].mapping() if key in fields else {}
 
 
+def _vector(value: YamlValue) -> np.ndarray:
+    items = value.items()
+    if len(items) != 3:
+        raise value.error("three numbers are needed")
+    return np.array([item.number() for item in items])
+
+
 def _vector_of(fields: dict[str, YamlValue], key: str) -> np.ndarray:
-    return fields[key].vector(3) if key in fields else np.zeros(3)
+    return _vector(fields[key]) if key in fields else np.zeros(3)
 
 
 def _law(value: YamlValue) -> laws.LinkLaw:
