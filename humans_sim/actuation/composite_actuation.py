@@ -27,11 +27,10 @@ class CompositeActuation(Actuation):
         if not parts:
             raise ParameterError("there is nothing to put together")
         self.parts = tuple(parts)
-        ends = np.cumsum([0, *(part.nz for part in parts)])
-        self._slices = [
-            slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)
-        ]
-        self.nz = int(ends[-1])
+        self.nz, self._owners = 0, list[tuple[Actuation, slice]]()
+        for part in parts:
+            self._owners.append((part, slice(self.nz, self.nz + part.nz)))
+            self.nz += part.nz
         self.z_names = tuple(name for part in parts for name in part.z_names)
         inertias = [part.armature for part in parts if part.armature is not None]
         self.armature = np.sum(inertias, axis=0) if inertias else None
@@ -65,7 +64,7 @@ class CompositeActuation(Actuation):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sum of the forces, and all rates."""
         force, rates = np.zeros(len(v)), np.empty(self.nz)
-        for part, own in zip(self.parts, self._slices, strict=True):
+        for part, own in self._owners:
             added, rates[own] = part.dynamics(t, q, v, z[own])
             force += added
         return force, rates
@@ -74,10 +73,7 @@ class CompositeActuation(Actuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
         """The signals of all of them."""
-        signals = [
-            part.detect(t, q, v, z[own])
-            for part, own in zip(self.parts, self._slices, strict=True)
-        ]
+        signals = [part.detect(t, q, v, z[own]) for part, own in self._owners]
         self._signals = [len(own) for own in signals]
         return np.concatenate(signals)
 
@@ -90,9 +86,7 @@ class CompositeActuation(Actuation):
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Each part handles its own events."""
         z, happened, first = z.copy(), list[Event](), 0
-        for part, own, count in zip(
-            self.parts, self._slices, self._signals, strict=True
-        ):
+        for (part, own), count in zip(self._owners, self._signals, strict=True):
             mine = fired[first : first + count]
             first += count
             if mine.any() or part.next_time(t) <= t:
@@ -108,12 +102,8 @@ class CompositeActuation(Actuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
         """The numbers of :meth:`signals`."""
-        return np.concatenate(
-            [
-                part.signal_values(t, q, v, z[own])
-                for part, own in zip(self.parts, self._slices, strict=True)
-            ]
-        )
+        values = [part.signal_values(t, q, v, z[own]) for part, own in self._owners]
+        return np.concatenate(values)
 
     def record(self) -> dict[str, dict[str, Any]]:
         """That of all of them."""
@@ -127,9 +117,5 @@ class CompositeActuation(Actuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
         """Each part adapts to a jump of the mechanics."""
-        return np.concatenate(
-            [
-                part.reset(t, q, v, z[own])
-                for part, own in zip(self.parts, self._slices, strict=True)
-            ]
-        )
+        states = [part.reset(t, q, v, z[own]) for part, own in self._owners]
+        return np.concatenate(states)

@@ -48,15 +48,19 @@ class DelayedActuation(Actuation, ABC):
     Attributes:
         KIND: word before the names of its signals in runs.
         SIGNALS: what runs keep of each actuator.
+        actuator_names: in the order of :meth:`states`; of all that a command has a
+            number for.
     """
 
     KIND: ClassVar[str] = "actuation"
     SIGNALS: ClassVar[tuple[StateSignal, ...]] = ()
 
-    def __init__(self, size: int, meaning: str, delay: float = 0.0) -> None:
+    def __init__(
+        self, names: tuple[str, ...], meaning: str, delay: float = 0.0
+    ) -> None:
         if not (math.isfinite(delay) and delay >= 0):
             raise ParameterError(f"the control delay must be 0 or more, not {delay}")
-        self._size, self._meaning, self.delay = size, meaning, delay
+        self.actuator_names, self._meaning, self.delay = names, meaning, delay
         self._queue: deque[tuple[float, np.ndarray]] = deque()
 
     @property
@@ -71,16 +75,12 @@ class DelayedActuation(Actuation, ABC):
     def check(self, command: Any) -> np.ndarray:
         """A command as an array, refused where it is not one."""
         values = numbers(command)
-        if values.shape != (self._size,) or not np.isfinite(values).all():
+        size = len(self.actuator_names)
+        if values.shape != (size,) or not np.isfinite(values).all():
             raise ParameterError(
-                f"must be {self._size} finite {self._meaning}, not {command}"
+                f"must be {size} finite {self._meaning}, not {command}"
             )
         return values
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names in the order of :meth:`states`; none unless a child has some."""
-        return ()
 
     def states(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray

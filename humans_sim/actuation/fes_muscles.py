@@ -237,12 +237,15 @@ class FesMuscles(DelayedActuation):
                 )
         if not chosen or not sides or len(set(sides)) != len(sides):
             raise ParameterError("muscles and sides must name something, once")
-        knees = [_joint_index(model, joint.format(side=side)) for side in sides]
-        self.joint_names = tuple(model.joint_names[j] for j in knees)
+        self.joint_names = tuple(joint.format(side=side) for side in sides)
+        for name in self.joint_names:
+            if name not in model.joint_names:
+                raise ParameterError(f"{model.name} has no joint '{name}'")
+        knees = [model.joint_names.index(name) for name in self.joint_names]
         self.muscle_names = tuple(f"{s}_{name}" for s in sides for name in chosen)
         self.parameters = tuple(p.scaled(scale) for _ in sides for p in chosen.values())
         n = len(self.muscle_names)
-        super().__init__(n, "stimulation pulses [A s]", delay)
+        super().__init__(self.muscle_names, "stimulation pulses [A s]", delay)
         self.nz = 2 * n
         self.z_names = (
             *(f"{name}/stiffness" for name in self.muscle_names),
@@ -316,18 +319,15 @@ class FesMuscles(DelayedActuation):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques of the muscles and of the knees' friction; rates of z."""
         force, rates, values = self._evaluate(t, q, v, z)
-        if not values[:, DENOMINATOR].min() > 0.0:
-            self._refuse(z, values)
-        return force, rates
-
-    def _refuse(self, z: np.ndarray, values: np.ndarray) -> None:
         i = int(np.argmin(values[:, DENOMINATOR]))
-        n = len(self.muscle_names)
-        raise MuscleError(
-            f"{self.muscle_names[i]} has no unique motion: k_s L_c0 + k_c L_c0 - S F_c "
-            f"= {values[i, DENOMINATOR]:.3g} N must be above zero (k_c {z[i]:.4g} N/m, "
-            f"F_c {z[n + i]:.4g} N); give it a larger series_stiffness"
-        )
+        if not values[i, DENOMINATOR] > 0.0:
+            n, name = len(self.muscle_names), self.muscle_names[i]
+            raise MuscleError(
+                f"{name} has no unique motion: k_s L_c0 + k_c L_c0 - S F_c = "
+                f"{values[i, DENOMINATOR]:.3g} N must be above zero (k_c {z[i]:.4g} "
+                f"N/m, F_c {z[n + i]:.4g} N); give it a larger series_stiffness"
+            )
+        return force, rates
 
     def _evaluate(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -413,11 +413,6 @@ class FesMuscles(DelayedActuation):
             for i in range(n)
         )
 
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the muscles."""
-        return self.muscle_names
-
     def signals(self) -> tuple[Signal, ...]:
         """Those of every actuation; pulses that act, and those that act next."""
         words = ("charge", "next_charge")
@@ -471,12 +466,6 @@ class FesMuscles(DelayedActuation):
         parallel = (values[:, FORCE] - pull) * stretch
         contractile = pull * rows[:, 5] * values[:, RATE]
         return MusclePowers(-values[:, FORCE] * stretch, series + parallel, contractile)
-
-
-def _joint_index(model: Model, name: str) -> int:
-    if name not in model.joint_names:
-        raise ParameterError(f"{model.name} has no joint '{name}'")
-    return model.joint_names.index(name)
 
 
 def _flexion_sign(model: Model, joint: int, given: int | None) -> float:

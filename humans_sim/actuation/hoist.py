@@ -27,6 +27,7 @@ from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.models import Model
+from humans_sim.models.links import SUSPENSION_PREFIX
 from humans_sim.results.records import Event, Signal
 
 CABLE_TAUT = "cable_taut"
@@ -34,8 +35,6 @@ CABLE_SLACK = "cable_slack"
 """Kinds of events."""
 CABLES = "cables"
 """Where runs keep the anchors."""
-SUSPENSION_PREFIX = "suspension_"
-"""Tags of a model by which it can hang start with this."""
 LENGTH = 1.5
 """Of a cable at the start [m] (assumed)."""
 STIFFNESS = 2.5e4
@@ -59,8 +58,7 @@ class Hoist(Actuation):
         damping: of a cable [N s/m].
 
     Attributes:
-        tags: the same.
-        stiffness: the same.
+        tags, stiffness: the same.
     """
 
     def __init__(

@@ -45,13 +45,8 @@ class IdealTorque(DelayedActuation):
     def __init__(self, model: Model, delay: float = 0.0) -> None:
         """No torque until the first command."""
         self.names = tuple(model.joint_names)
-        super().__init__(len(self.names), "joint torques [N m]", delay)
+        super().__init__(self.names, "joint torques [N m]", delay)
         self._force = np.zeros(model.nv)
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the joints."""
-        return self.names
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Zero torque."""
@@ -85,8 +80,7 @@ class IdealTorque(DelayedActuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray = _NO_STATES
     ) -> tuple[ActuatorState, ...]:
         """State of every torque source."""
-        torques = self._force[6:]
-        received = self.pending[-1][1] if self.pending else torques
+        received, torques = self.state_columns(t, q, v, z)
         return tuple(
             ActuatorState(
                 name=name,

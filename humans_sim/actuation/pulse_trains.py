@@ -27,10 +27,6 @@ class PulseTrains:
         self._first, self._given = np.zeros(count), np.zeros(count)
         self._due = np.full(count, math.inf)
 
-    def stop_all(self) -> None:
-        """No pulse is due any more."""
-        self._due[:] = math.inf
-
     def set(self, muscle: int, t: float, charge: float, period: float) -> None:
         """Change a muscle's train; a period of zero [s] is one pulse.
 
@@ -101,7 +97,7 @@ class PulseTrainMuscles(FesMuscles):
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Relaxed muscles; no train runs."""
-        self._trains.stop_all()
+        self._trains = PulseTrains(len(self.muscle_names))
         return super().initialise(t, q, v)
 
     def command(self, t: float, command: Any) -> None:

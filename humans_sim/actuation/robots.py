@@ -34,6 +34,7 @@ from humans_sim.actuation.servo_set import (
 )
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.yaml_file import located_errors
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.simulation import METHODS, Simulation
@@ -126,10 +127,8 @@ class RobotSetup:
             if key in given:
                 unit = math.radians(1.0) if key == "fall_tilt" else 1.0
                 values[key] = unit * given[key].number()
-        try:
+        with located_errors(root):
             return cls(**values)
-        except ParameterError as error:
-            raise root.error(str(error)) from None
 
     def servo_problem(self, model: Model) -> str:
         """Why servos that nobody chose for a model cannot carry it; else empty."""

@@ -60,6 +60,8 @@ class SampledActuation:
 
     Attributes:
         events: what happened so far; clear it at will.
+        t: time of the last sample [s]; minus infinity before the first.
+        newest: time of the newest command [s]; minus infinity before the first.
     """
 
     def __init__(self, actuation: DelayedActuation, longest_gap: float = 1.0) -> None:
@@ -68,19 +70,9 @@ class SampledActuation:
         self._last: JointSample | None = None
         self._motion: _JointMotion | None = None
         self._z = np.zeros(0)
-        self._t = self._newest = -math.inf
+        self.t = self.newest = -math.inf
         self._waiting: deque[tuple[float, Any]] = deque()
         self._work = 0
-
-    @property
-    def t(self) -> float:
-        """Time of the last sample [s]; minus infinity before the first."""
-        return self._t
-
-    @property
-    def newest(self) -> float:
-        """Time of the newest command [s]; minus infinity before the first."""
-        return self._newest
 
     def continues(self, sample: JointSample) -> bool:
         """Whether a sample can follow the last one.
@@ -99,7 +91,7 @@ class SampledActuation:
     def begin(self, sample: JointSample) -> None:
         """Initialise the actuation at a sample; commands from before are forgotten."""
         self._waiting.clear()
-        self._t, self._newest, self._last = sample.t, -math.inf, sample
+        self.t, self.newest, self._last = sample.t, -math.inf, sample
         self._motion = None
         self._z = self.actuation.initialise(sample.t, *sample.state())
         self._work = 0
@@ -108,16 +100,16 @@ class SampledActuation:
     def command(self, t: float, command: Any) -> bool:
         """Take a command; its delay runs from t on. Returns whether it is late."""
         checked = self.actuation.check(command)
-        if t < self._newest:
+        if t < self.newest:
             raise ConfigurationError(
-                f"it is of {t:.9f} s, the last command was of {self._newest:.9f} s"
+                f"it is of {t:.9f} s, the last command was of {self.newest:.9f} s"
             )
-        self._newest = t
+        self.newest = t
         self._waiting.append((t, checked))
-        if t <= self._t:
+        if t <= self.t:
             self._work = 0
             self._handle_due()
-        return t + self.actuation.delay < self._t
+        return t + self.actuation.delay < self.t
 
     def advance(self, sample: JointSample) -> None:
         """Integrate to the next sample."""
@@ -128,7 +120,7 @@ class SampledActuation:
         if sample.t > self._last.t:
             self._motion = _JointMotion(self._last, sample)
             self._last, self._work = sample, 0
-            while self._t < sample.t:
+            while self.t < sample.t:
                 self._integrate(sample.t)
                 self._handle_due()
 
@@ -139,7 +131,7 @@ class SampledActuation:
 
     def state(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """Time, configuration, velocity and z at the last sample."""
-        return (self._t, *self._at(self._t), self._z)
+        return (self.t, *self._at(self.t), self._z)
 
     def _at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         assert self._last is not None
@@ -148,16 +140,16 @@ class SampledActuation:
     def _handle_due(self) -> None:
         """Hand over the commands whose time has come, and handle timed events."""
         actuation, delay = self.actuation, self.actuation.delay
-        while self._waiting and self._waiting[0][0] <= self._t:
+        while self._waiting and self._waiting[0][0] <= self.t:
             t, command = self._waiting.popleft()
             # What acts without a delay cannot act in the past.
-            actuation.command(t if delay > 0.0 else self._t, command)
-        while actuation.next_time(self._t) <= self._t:
-            state = (self._t, *self._at(self._t), self._z)
+            actuation.command(t if delay > 0.0 else self.t, command)
+        while actuation.next_time(self.t) <= self.t:
+            state = (self.t, *self._at(self.t), self._z)
             self._handle(np.zeros(len(actuation.detect(*state)), dtype=bool))
 
     def _handle(self, fired: np.ndarray) -> None:
-        state = (self._t, *self._at(self._t), self._z)
+        state = (self.t, *self._at(self.t), self._z)
         self._z, happened = self.actuation.handle(*state, fired)
         self.events.extend(happened)
         self._count()
@@ -166,17 +158,17 @@ class SampledActuation:
         self._work += 1
         if self._work > _MOST_WORK:
             raise StepError(
-                f"too much work to continue from {self._t:.9g} s: the actuation is too "
+                f"too much work to continue from {self.t:.9g} s: the actuation is too "
                 "stiff, or has too many events"
             )
 
     def _integrate(self, end: float) -> None:
         """Integrate to the next event that is known in advance, or one on the way."""
-        stop = min(end, self.actuation.next_time(self._t))
+        stop = min(end, self.actuation.next_time(self.t))
         if self._waiting:
             stop = min(stop, self._waiting[0][0])
         if not self.actuation.nz:
-            self._t = stop
+            self.t = stop
             return
         actuation, motion = self.actuation, self._motion
         assert motion is not None
@@ -188,11 +180,11 @@ class SampledActuation:
             return actuation.detect(t, *motion.at(t), z)
 
         atol = np.full(actuation.nz, _ATOL)
-        problem = InitialValueProblem(rates, self._t, self._z, _RTOL, atol)
+        problem = InitialValueProblem(rates, self.t, self._z, _RTOL, atol)
         solver = Dop853(problem)
-        before = np.sign(signals(self._t, self._z))
-        while self._t < stop:
-            start = self._t
+        before = np.sign(signals(self.t, self._z))
+        while self.t < stop:
+            start = self.t
             solver.step(stop)
             self._count()
             after = np.sign(signals(solver.t, solver.y))
@@ -203,11 +195,11 @@ class SampledActuation:
                     return sign * float(signals(t, solver.at(t))[j])
 
                 roots[int(j)] = first_root(signal, start, solver.t)
-            self._t = min([solver.t, *roots.values()])
-            self._z = np.array(solver.at(self._t))
+            self.t = min([solver.t, *roots.values()])
+            self._z = np.array(solver.at(self.t))
             if roots:
                 fired = np.zeros(len(before), dtype=bool)
-                fired[[j for j, t in roots.items() if t <= self._t + _SAME]] = True
+                fired[[j for j, t in roots.items() if t <= self.t + _SAME]] = True
                 self._handle(fired)
                 return
             before = after

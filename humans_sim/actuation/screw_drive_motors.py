@@ -187,7 +187,7 @@ class ScrewDriveMotors(DelayedActuation):
         self._rotors = model.rotors
         self.names = self._rotors.names
         count = len(self.names)
-        super().__init__(count, "motor voltages [V]", delay)
+        super().__init__(self.names, "motor voltages [V]", delay)
         if motors is None:
             motors = [DCMotor.of_rotor(float(i)) for i in self._rotors.inertia]
         elif isinstance(motors, DCMotor):
@@ -210,11 +210,6 @@ class ScrewDriveMotors(DelayedActuation):
         self._frozen_at = (np.zeros(0), np.zeros(0))
         self._asked, self._voltage = np.zeros(count), np.zeros(count)
         self._first: float | None = None
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the motors."""
-        return self.names
 
     @property
     def voltage(self) -> np.ndarray:

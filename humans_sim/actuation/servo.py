@@ -115,7 +115,7 @@ class Servo(DelayedActuation):
         """
         self.names = tuple(model.joint_names)
         self._n = len(self.names)
-        super().__init__(self._n, "joint angles [rad]", delay)
+        super().__init__(self.names, "joint angles [rad]", delay)
         changed = {key: x for key, x in changes.items() if x is not None}
         if speed_step is not None:
             if "speed" in changed:
@@ -128,7 +128,9 @@ class Servo(DelayedActuation):
         own = ServoSet.of_model(model) if numbers is None else ServoSet(numbers)
         if joints is not None:
             own = ServoSet(own.common, joints)
-        own.check_joints(model)
+        for name in own.joints:
+            if name not in self.names:
+                raise ParameterError(f"{model.name} has no joint '{name}'")
         self.numbers = replace(own.common, **changed)
         each = [replace(own.of_joint(name), **changed) for name in self.names]
         self._each = tuple(each)
@@ -160,11 +162,6 @@ class Servo(DelayedActuation):
         if self.numbers.play:
             self.nz = self._n
             self.z_names = tuple(f"play of {name}" for name in self.names)
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the joints."""
-        return self.names
 
     @property
     def lags(self) -> np.ndarray:
@@ -309,26 +306,20 @@ class Servo(DelayedActuation):
             self._start_time, self._trailing(), self._rate, self._parameters
         )
 
-    def _loop(
-        self, t: float, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def state_columns(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         """Commands received, set points, and who cannot follow (njoints,)."""
         received = self.pending[-1][1] if self.pending else self._target
         point = self.set_point(t)[0]
         demand, torque = self._demands(t, q, v)
         return received, point, (demand != torque) | (point != self._target)
 
-    def state_columns(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
-        """The fields of ``SIGNALS``, without the states around them."""
-        return self._loop(t, q, v)
-
     def states(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray = _NO_STATES
     ) -> tuple[ActuatorState, ...]:
         """State of every servo; its shaft is the output, at the joint."""
-        received, point, limited = self._loop(t, q, v)
+        received, point, limited = self.state_columns(t, q, v, z)
         force = self.dynamics(t, q, v, z)[0]
         return tuple(
             ActuatorState(

@@ -43,7 +43,7 @@ from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.core.resources import named_file, resource_names
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.actuation_interface import pull
 from humans_sim.models import Model
 from humans_sim.models.legs import corner_places, leg_chains
@@ -161,11 +161,8 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
         if joint in legs:
             gain, carried = holding, model.mass * height**2
         else:
-            hangs = (
-                float(data.mass[joint])
-                * gravity
-                * float(np.linalg.norm(data.com[joint]))
-            )
+            arm = float(np.linalg.norm(data.com[joint]))
+            hangs = float(data.mass[joint]) * gravity * arm
             carried = float(inertia[j])
             gain = max(carried * PACE**2, STIFF * hangs)
         damping = LAG * gain
@@ -224,12 +221,6 @@ class ServoSet:
         """Numbers of a joint's servo."""
         return self.joints.get(name, self.common)
 
-    def check_joints(self, model: Model) -> None:
-        """Refuse servos of joints that are not there."""
-        for name in self.joints:
-            if name not in model.joint_names:
-                raise ParameterError(f"{model.name} has no joint '{name}'")
-
     @classmethod
     def of_model(cls, model: Model, otherwise: str = "") -> ServoSet:
         """Those of a model's own file, of ``otherwise``, or that its URDF suggests."""
@@ -256,10 +247,8 @@ class ServoSet:
         joints = {}
         for name, item in own.mapping().items() if own is not None else ():
             joints[name] = _numbers(item, common, item.fields((), names))
-        try:
+        with located_errors(section):
             return cls(common, joints)
-        except ParameterError as error:
-            raise section.error(str(error)) from None
 
 
 def robot_file(source: Path) -> Path:
@@ -270,11 +259,8 @@ def robot_file(source: Path) -> Path:
 def _numbers(
     section: YamlValue, common: ServoNumbers, given: Mapping[str, YamlValue]
 ) -> ServoNumbers:
-    try:
-        changes = {name: item.number() for name, item in given.items()}
-        return replace(common, **changes)
-    except ParameterError as error:
-        raise section.error(str(error)) from None
+    with located_errors(section):
+        return replace(common, **{name: x.number() for name, x in given.items()})
 
 
 STEP = math.radians(5.0)
@@ -302,10 +288,9 @@ class StepResponse(NamedTuple):
     limited: float
 
 
-def reflected_inertias(model: Model, joints: np.ndarray | None = None) -> np.ndarray:
+def reflected_inertias(model: Model) -> np.ndarray:
     """Inertia of all that each joint carries, the base held (njoints,) [kg m^2]."""
-    if joints is None:
-        joints = np.clip(0.0, model.lower_limits, model.upper_limits)
+    joints = np.clip(0.0, model.lower_limits, model.upper_limits)
     return np.array(np.diag(model.inertia(model.standing(joints)))[6:])
 
 

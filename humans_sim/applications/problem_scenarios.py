@@ -22,7 +22,7 @@ from humans_sim.control.walking.walk import ServoWalk
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.joints import JointDissipation
-from humans_sim.dynamics.scenes.scene_control import SceneActuation, SceneController
+from humans_sim.dynamics.scenes.scene_system import SceneActuation, SceneController
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.models import Model
 

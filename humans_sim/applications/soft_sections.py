@@ -51,12 +51,12 @@ def run_with_coat(
     Raises:
         CouplingError: one way, and the body would feel the coat.
     """
-    from humans_sim.soft.skin.coat import refuse_heavy, with_coat
+    from humans_sim.soft.skin.coat import coat_influences, refuse_two_way, with_coat
 
     simulation, q, v = prepared
     coat = read_coat(simulation.system.model, value, scenario.coupling)
     if not coat.two_way:
-        refuse_heavy(simulation.system, q, coat)
+        refuse_two_way(coat_influences(simulation.system, q, coat))
     run: Run = simulation.run(
         q,
         v,

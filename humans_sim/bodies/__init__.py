@@ -1,39 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Free rigid bodies: their mass, their motion, and scenes of many of them."""
 
-from humans_sim.bodies.mass_properties import (
-    BodyError,
-    MassProperties,
-    of_box,
-    of_cylinder,
-    of_mesh,
-    of_particles,
-    of_sphere,
-)
-from humans_sim.bodies.motion import (
-    STATE_SIZE,
-    BodyMotion,
-    move,
-    pack,
-    packed_rates,
-    unpack,
-)
-from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+from humans_sim.core.lazy_names import stub_names
 
-__all__ = [
-    "BodyError",
-    "BodyMotion",
-    "BodyState",
-    "MassProperties",
-    "RigidBodies",
-    "STATE_SIZE",
-    "move",
-    "of_box",
-    "of_cylinder",
-    "of_mesh",
-    "of_particles",
-    "of_sphere",
-    "pack",
-    "packed_rates",
-    "unpack",
-]
+__getattr__, __dir__, __all__ = stub_names(__name__, __file__)

@@ -131,7 +131,10 @@ def of_mesh(
     if (density is None) == (mass is None):
         raise BodyError("give either the density or the mass of a mesh")
     if len(mesh.faces) == 0 or not mesh.is_watertight:
-        edges = 0 if len(mesh.faces) == 0 else _open_edges(mesh)
+        edges = 0
+        if len(mesh.faces):
+            _, counts = np.unique(mesh.edges_sorted, axis=0, return_counts=True)
+            edges = int(np.count_nonzero(counts != 2))
         raise BodyError(
             f"the mesh is open: {edges} edges have not two faces; a body needs a "
             "closed surface"
@@ -160,11 +163,6 @@ def of_mesh(
     squares = second - volume * np.outer(center, center)
     inertia = np.trace(squares) * np.eye(3) - squares
     return MassProperties(heavy * volume, center + origin, heavy * inertia)
-
-
-def _open_edges(mesh: trimesh.Trimesh) -> int:
-    _, counts = np.unique(mesh.edges_sorted, axis=0, return_counts=True)
-    return int(np.count_nonzero(counts != 2))
 
 
 def _spread(arm: np.ndarray) -> np.ndarray:

@@ -147,7 +147,7 @@ def compare(
 ) -> None:
     """Compare two runs: numbers, and how far joints part over the common time."""
     from humans_sim.analysis.run_comparison import compare_runs
-    from humans_sim.anatomy.wrist.wrist_run_files import is_wrist_run
+    from humans_sim.anatomy.wrist.wrist_run import is_wrist_run
 
     for file in (a, b):
         if is_wrist_run(file):

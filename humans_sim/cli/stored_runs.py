@@ -22,8 +22,7 @@ def load_stored(path: Path) -> Stored:
     Raises:
         RunFileError, WristRunFileError: it is missing, damaged or no run.
     """
-    from humans_sim.anatomy.wrist.wrist_run import load_wrist_run
-    from humans_sim.anatomy.wrist.wrist_run_files import is_wrist_run
+    from humans_sim.anatomy.wrist.wrist_run import is_wrist_run, load_wrist_run
 
     return load_wrist_run(path) if is_wrist_run(path) else load_run(path, lazy=True)
 

@@ -197,6 +197,17 @@ def fault_reason(fault: BaseException) -> str:
 
 
 @contextmanager
+def reader_errors(what: str, path: Path | str) -> Iterator[None]:
+    """What readers of other libraries raise, which is anything, as a FileError."""
+    try:
+        yield
+    except HumansError:
+        raise
+    except Exception as error:
+        raise FileError(f"not {what}: {error}", path) from error
+
+
+@contextmanager
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """A binary stream that becomes the file at ``path`` when all went well.
 

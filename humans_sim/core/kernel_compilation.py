@@ -48,7 +48,15 @@ def report_compilation(callback: Callable[[Compilation], None]) -> Iterator[None
     from numba.core import event
 
     counter = _Counter(callback)
-    listener = _listener(event, counter)
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            counter.begin(event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event: Any) -> None:
+            counter.end()
+
+    listener = Listener()
     _callbacks.append(callback)
     event.register("numba:compile", listener)
     try:
@@ -91,14 +99,3 @@ class _Counter:
         running = time.monotonic() - self._begun if self._names else 0.0
         kernel = self._names[-1] if self._names else ""
         self._callback(Compilation(kernel, self._count, self._seconds + running))
-
-
-def _listener(event: Any, counter: _Counter) -> Any:
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            counter.begin(event.data["dispatcher"].py_func.__name__)
-
-        def on_end(self, event: Any) -> None:
-            counter.end()
-
-    return Listener()

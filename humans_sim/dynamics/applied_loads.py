@@ -8,7 +8,7 @@ constant from sample to sample, so that neither is stiff.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,17 +44,6 @@ class SurfaceReaction(Protocol):
         """A sample of the system with the contacts and the energy of the surface."""
 
 
-def reaction_of(system: Any) -> SurfaceReaction | None:
-    """The reaction of the surface in a system's scene; None where there is none."""
-    surface = getattr(getattr(system, "ground", None), "surface", None)
-    if surface is None:
-        return None
-    if not isinstance(system, ModelSystem):
-        raise ParameterError("a ground that gives way carries a biped alone")
-    reaction: SurfaceReaction = surface.reaction(system)
-    return reaction
-
-
 class Loads(NamedTuple):
     """Loads at one state.
 
@@ -79,7 +68,12 @@ class AppliedLoads:
     def __init__(self, system: System, actuation: Actuation) -> None:
         self._system, self.actuation = system, actuation
         self.pushes = Pushes(system)
-        self.reaction = reaction_of(system)
+        surface = getattr(getattr(system, "ground", None), "surface", None)
+        if surface is not None and not isinstance(system, ModelSystem):
+            raise ParameterError("a ground that gives way carries a biped alone")
+        self.reaction: SurfaceReaction | None = (
+            None if surface is None else surface.reaction(system)
+        )
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Loads:
         """The loads at a state; a lock supports what acts along a locked velocity."""

@@ -241,10 +241,9 @@ class Rosenbrock:
             return self.y
         begin, y, rates = self._start
         step = self.t - begin
-        state: np.ndarray = rosenbrock_kernels.between(
+        return rosenbrock_kernels.between(
             (t - begin) / step, step, y, self.y, rates, self._now
         )
-        return state
 
     def refresh(self) -> None:
         """The right-hand side jumped at t: evaluate it anew."""
@@ -319,7 +318,7 @@ class ImplicitRadau:
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
-        from scipy.integrate import Radau  # loads much: here where it is wanted
+        from scipy.integrate import Radau  # slow to load
 
         rhs, t, y, rtol, atol, first_step, derivatives = problem[:7]
         known = derivatives or differences(rhs)

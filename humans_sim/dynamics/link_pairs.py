@@ -149,30 +149,28 @@ def _geometry(model: Model) -> tuple[pin.GeometryModel, CoreTable]:
 def _core_with_solid(
     vertices: bytes, radius: float
 ) -> tuple[ConvexCore, coal.CollisionGeometry, pin.SE3]:
-    """The core of a shape, and its solid: hulls are made once for equal shapes."""
+    """The core of a shape; with its skin as coal takes it, and its pose in the joint.
+
+    Hulls are made once for equal shapes.
+    """
     core = ConvexCore.of(np.frombuffer(vertices).reshape(-1, 3), radius)
-    return core, *_solid(core)
-
-
-def _solid(core: ConvexCore) -> tuple[coal.CollisionGeometry, pin.SE3]:
-    """A core with its skin as coal takes it, and its pose in the joint's frame."""
-    vertices, pose = core.vertices, pin.SE3.Identity()
-    if len(vertices) == 1:
-        pose.translation = vertices[0]
-        return coal.Sphere(core.radius), pose
-    if len(vertices) == 2:
-        along = vertices[1] - vertices[0]
-        pose.translation = vertices.mean(axis=0)
+    corners, pose = core.vertices, pin.SE3.Identity()
+    if len(corners) == 1:
+        pose.translation = corners[0]
+        return core, coal.Sphere(core.radius), pose
+    if len(corners) == 2:
+        along = corners[1] - corners[0]
+        pose.translation = corners.mean(axis=0)
         pose.rotation = pin.Quaternion.FromTwoVectors(
             np.array([0.0, 0.0, 1.0]), along
         ).matrix()
-        return coal.Capsule(core.radius, float(np.linalg.norm(along))), pose
+        return core, coal.Capsule(core.radius, float(np.linalg.norm(along))), pose
     points = coal.StdVec_Vec3s()
-    for vertex in vertices:
+    for vertex in corners:
         points.append(vertex)
     solid = coal.Convex.convexHull(points, True, "Qt")
     solid.setSweptSphereRadius(core.radius)
-    return solid, pose
+    return core, solid, pose
 
 
 def overlapping_links(model: Model) -> tuple[tuple[str, str], ...]:
@@ -232,14 +230,20 @@ def _transform(pose: pin.SE3) -> coal.Transform3s:
     return coal.Transform3s(pose.rotation, pose.translation)
 
 
+def _extents(shapes: tuple[CollisionShape, ...]) -> dict[int, float]:
+    """How far the solids of each joint go from it [m]."""
+    extents: dict[int, float] = {}
+    for shape in shapes:
+        away = float(np.linalg.norm(shape.centre)) + shape.reach
+        extents[shape.joint] = max(away, extents.get(shape.joint, 0.0))
+    return extents
+
+
 def _neighbours(
     tree: pin.Model, shapes: tuple[CollisionShape, ...]
 ) -> set[frozenset[int]]:
     """Pairs of joints whose links are neighbours, or one group."""
-    reach: dict[int, float] = {}
-    for shape in shapes:
-        away = float(np.linalg.norm(shape.centre)) + shape.reach
-        reach[shape.joint] = max(away, reach.get(shape.joint, 0.0))
+    reach = _extents(shapes)
     pairs = {frozenset((joint,)) for joint in reach}
     for joint in reach:
         child, parent = joint, int(tree.parents[joint])
@@ -259,10 +263,7 @@ def _reach(
     tree: pin.Model, shapes: tuple[CollisionShape, ...], pairs: list[tuple[int, int]]
 ) -> np.ndarray:
     """How far each joint moves one link of a pair against the other, at most."""
-    extent: dict[int, float] = {}
-    for shape in shapes:
-        away = float(np.linalg.norm(shape.centre)) + shape.reach
-        extent[shape.joint] = max(away, extent.get(shape.joint, 0.0))
+    extent = _extents(shapes)
     reach = np.zeros((len(pairs), tree.nv - 6))
     for k, pair in enumerate(pairs):
         paths = [set(tree.supports[joint]) for joint in pair]

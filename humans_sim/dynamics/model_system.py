@@ -54,6 +54,10 @@ from humans_sim.models.points import PointSet, point_force
 from humans_sim.results.record import model_and_ground
 from humans_sim.results.records import LIMIT, POINT, ContactTable
 
+POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
+TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+"""Words for the coordinates and velocities of a free body."""
+
 
 def contact_table(
     ground: Ground,
@@ -175,10 +179,8 @@ class ModelSystem:
         self.model, self.ground = model, ground
         self.name = model.name
         self.nq, self.nv = model.nq, model.nv
-        base = ("x", "y", "z", "qx", "qy", "qz", "qw")
-        self.position_names = (*(f"base_{n}" for n in base), *model.joint_names)
-        twist = ("vx", "vy", "vz", "wx", "wy", "wz")
-        self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
+        self.position_names = (*(f"base_{n}" for n in POSE), *model.joint_names)
+        self.velocity_names = (*(f"base_{n}" for n in TWIST), *model.joint_names)
         self.locked = locked_velocities(model, locked)
         tags = model.contact_names if contacts is None else tuple(contacts)
         touching = ContactPoints.of(model, tags, features, self.locked)
@@ -203,7 +205,7 @@ class ModelSystem:
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
         own_pairs = link_pairs(model, self_collision or SelfCollision(enabled=False))
-        self._links = SelfContacts(own_pairs, self._pin, len(model.joint_names))
+        self.own_links = SelfContacts(own_pairs, self._pin, len(model.joint_names))
         rough = None if self_collision is None else self_collision.friction
         self.contacts = contact_table(
             ground,
@@ -211,7 +213,7 @@ class ModelSystem:
             [f"{model.joint_names[j]}/lower" for j in bounded_below]
             + [f"{model.joint_names[j]}/upper" for j in bounded_above],
             limit_restitution,
-        ).with_links(self._links.names, ground.friction if rough is None else rough)
+        ).with_links(self.own_links.names, ground.friction if rough is None else rough)
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
         centres, reaches = touching.bounding_balls(self.radii)
@@ -233,7 +235,7 @@ class ModelSystem:
             reach=reaches,
         )
         self._pairs = len(names) * len(still.solids)
-        self._first_link = len(self.contacts) - len(self._links)
+        self._first_link = len(self.contacts) - len(self.own_links)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._still = tuple(still)
         self._moving = tuple(
@@ -276,7 +278,7 @@ class ModelSystem:
     def methods(self) -> tuple[str, ...]:
         """Accelerations of links that touch each other are not computed."""
         both = (EVENT_DRIVEN, TIME_STEPPING)
-        return both[1:] if len(self._links) else both
+        return both[1:] if len(self.own_links) else both
 
     @property
     def gravity(self) -> np.ndarray:
@@ -297,7 +299,7 @@ class ModelSystem:
 
         A run begins here: nothing is known of where links touch.
         """
-        self._links.forget()
+        self.own_links.forget()
         self.model.check_configuration(q)
         self.model.check_velocity(v)
         if len(self.locked) and np.any(v[self.locked]):
@@ -319,11 +321,6 @@ class ModelSystem:
         """
         return self._moving, self._poses, self._motions, self._joints
 
-    @property
-    def own_links(self) -> SelfContacts:
-        """Where links of the model touch each other."""
-        return self._links
-
     def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
         """Whether no links can touch each other soon; their gaps then count as 1 m.
 
@@ -332,7 +329,7 @@ class ModelSystem:
             v: velocity.
             time: half a step [s].
         """
-        links, tree = self._links, self._tree_arrays
+        links, tree = self.own_links, self._tree_arrays
         if not len(links):
             return True
         if tree is not None and links.are_far(tree, q, v, time):
@@ -394,7 +391,7 @@ class ModelSystem:
             gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
             if links.any():
                 own = which - self._first_link
-                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
+                gap, rows, drift = self.own_links.joined(data, own, (gap, rows, drift))
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -408,12 +405,12 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
-        if len(self._links):
-            own = self._links.active(data, q, v, time, closed[self._first_link :])
+        if len(self.own_links):
+            own = self.own_links.active(data, q, v, time, closed[self._first_link :])
             if len(own):
                 which = np.concatenate([which, own + self._first_link])
                 own = which - self._first_link
-                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
+                gap, rows, drift = self.own_links.joined(data, own, (gap, rows, drift))
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
@@ -453,12 +450,12 @@ class ModelSystem:
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
         data = self._data
-        if self._pairs or len(self._links):
+        if self._pairs or len(self.own_links):
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
         gaps: np.ndarray = point_gaps(self._still, q)
-        if len(self._links):
-            return self._links.with_gaps(gaps, data, q)
+        if len(self.own_links):
+            return self.own_links.with_gaps(gaps, data, q)
         return gaps
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -480,10 +477,10 @@ class ModelSystem:
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
         gap, rate = point_gap_rates(self._still, self._motions, q, v)
-        if not len(self._links):
+        if not len(self.own_links):
             return gap, rate
         pin.computeJointJacobians(self._pin, data, q)
-        own, own_rate = self._links.gap_rates(data, q, v)
+        own, own_rate = self.own_links.gap_rates(data, q, v)
         return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
@@ -524,19 +521,11 @@ def scene_record(system: System) -> dict[str, Any]:
         return system.record()
     if not isinstance(system, ModelSystem):
         return {}
-    return {
-        **model_and_ground(system.model, system.ground),
-        **surface_record(system),
-        **touching_record(system),
-    }
-
-
-def surface_record(system: ModelSystem) -> dict[str, Any]:
-    """A surface that gives way, as plain data; its state is that of the last sample."""
+    record = model_and_ground(system.model, system.ground)
     surface = system.ground.surface
-    if surface is None:
-        return {}
-    return {getattr(surface, "record_key", "surface"): surface.record()}
+    if surface is not None:  # its state is that of the last sample
+        record[getattr(surface, "record_key", "surface")] = surface.record()
+    return {**record, **touching_record(system)}
 
 
 def touching_record(system: ModelSystem) -> dict[str, Any]:

@@ -95,6 +95,8 @@ class GeneralSystem:
     """
 
     methods: ClassVar[tuple[str, ...]] = (EVENT_DRIVEN, TIME_STEPPING)
+    thinnest: ClassVar[float] = math.inf
+    locked: ClassVar[Vector] = np.zeros(0, dtype=np.int64)
 
     name: str
     position_names: tuple[str, ...]
@@ -113,10 +115,7 @@ class GeneralSystem:
         """Number of coordinates."""
         return len(self.position_names)
 
-    @property
-    def nv(self) -> int:
-        """Number of velocities, the same."""
-        return len(self.position_names)
+    nv = nq
 
     def record(self) -> dict[str, Any]:
         """The record of the system in a run."""
@@ -127,16 +126,6 @@ class GeneralSystem:
     def velocity_names(self) -> tuple[str, ...]:
         """Names of the velocities: those of the coordinates."""
         return self.position_names
-
-    @property
-    def thinnest(self) -> float:
-        """Nothing can be passed through."""
-        return np.inf
-
-    @property
-    def locked(self) -> Vector:
-        """Nothing is locked."""
-        return np.zeros(0, dtype=np.int64)
 
     def chart(self, q: Vector) -> FlatChart:
         """Coordinates around q."""

@@ -326,8 +326,7 @@ class SelfContacts:
             return self._slots
         gap, rows = self.rows(data, self._slots)
         near = gap <= time * np.maximum(-(rows[:, 0] @ v), SLOW)
-        active: np.ndarray = self._slots[near | (closed[self._slots] != 0)]
-        return active
+        return self._slots[near | (closed[self._slots] != 0)]
 
 
 def joint_balls(pairs: LinkPairs, joints: int) -> np.ndarray:

@@ -32,6 +32,7 @@ included: the difference of two velocities, minus what gravity did.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,8 +40,8 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.core.budget import RATE
-from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
@@ -319,7 +320,7 @@ class JointEncoders(Sensor):
         )
 
 
-_ERRORS = ("noise", "bias", "bias_walk", "scale", "resolution", "range")
+_ERRORS = tuple(field.name for field in fields(SignalErrors))
 _COMMON = ("delay", "seed")
 _KINDS: dict[
     str, tuple[Callable[..., Sensor], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -364,23 +365,15 @@ def _sensor(name: str, entry: YamlValue) -> Sensor:
             word = key in _WORDS
             arguments[key] = given[key].text() if word else given[key].number()
     if "seed" in given:
-        seed = given["seed"].number()
-        if seed < 0 or seed != int(seed):
-            raise given["seed"].error("a whole number of 0 or more is needed")
-        arguments["seed"] = int(seed)
+        arguments["seed"] = given["seed"].whole()
     for key in signals:
         if key in given:
             arguments[key] = _errors(given[key])
-    try:
+    with located_errors(entry):
         return make(**arguments)
-    except HumansError as error:
-        raise entry.error(str(error)) from error
 
 
 def _errors(value: YamlValue) -> SignalErrors:
     given = value.fields((), _ERRORS)
-    numbers = {key: number.number() for key, number in given.items()}
-    try:
-        return SignalErrors(**numbers)
-    except HumansError as error:
-        raise value.error(str(error)) from error
+    with located_errors(value):
+        return SignalErrors(**{key: number.number() for key, number in given.items()})

@@ -39,7 +39,7 @@ from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.recording import RecordedSignals, RunStream, progress_bar
 from humans_sim.dynamics.sensor import Sensor, SensorClock, check_sensors
-from humans_sim.dynamics.stepper import ENDINGS, Options, Stepper, reason_of
+from humans_sim.dynamics.stepper import ENDINGS, Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
@@ -470,7 +470,9 @@ class Simulation:
             self.system.gaps(q),
             *self.system.energies(q, v),
         )
-        text = reason_of(error)
+        text = str(error)
+        if not isinstance(error, HumansError):
+            text = f"{type(error).__name__}: {text}"
         past: Sequence[Event] = () if stepper is None else stepper.events
         known = () if stepper is None else stepper.event_states
         happened = [*past, Event(t, kinds.FAILURE, "", {"text": text})]

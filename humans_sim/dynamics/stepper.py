@@ -322,10 +322,3 @@ def typed_failures() -> Iterator[None]:
         raise StepError(
             f"the forces or the torques are not finite numbers ({error})"
         ) from error
-
-
-def reason_of(error: Exception) -> str:
-    """The text of an error; of one that is not ours, its kind too."""
-    if isinstance(error, HumansError):
-        return str(error)
-    return f"{type(error).__name__}: {error}"

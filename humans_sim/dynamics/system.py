@@ -43,8 +43,8 @@ class State:
     events: list[Event] = field(default_factory=list)
 
 
-_WORN = 1.0
-"""Rotation from the centre beyond which a new centre is wanted [rad]."""
+WORN = 1.0
+"""Rotation from the centre beyond which a new centre must be taken [rad]."""
 _SERIES = 1e-4
 
 
@@ -101,7 +101,7 @@ class FreeBaseChart:
 
     def worn(self, x: np.ndarray) -> bool:
         """Whether the base has turned far from the centre's attitude."""
-        return float(x[3] ** 2 + x[4] ** 2 + x[5] ** 2) > _WORN**2
+        return float(x[3] ** 2 + x[4] ** 2 + x[5] ** 2) > WORN**2
 
 
 @kernel

@@ -29,7 +29,6 @@ from humans_sim.models.conventions import (
     GROUND,
     HUMANS,
     PROGRESSION,
-    Convention,
     Segment,
     TurnGroup,
     load_convention,
@@ -92,8 +91,8 @@ class JointAngles:
         """A column by its name (n,) [rad or m]."""
         if name not in self.names:
             raise ParameterError(f"'{self.convention}' has no angle called '{name}'")
-        column: np.ndarray = self._all()[:, self.names.index(name)]
-        return column
+        values = np.hstack([self.base_values, self.values])
+        return values[:, self.names.index(name)]
 
     def in_degrees(self, rows: slice = slice(None)) -> np.ndarray:
         """All columns, those of the base first (n, columns) [degrees or m]."""
@@ -102,9 +101,6 @@ class JointAngles:
         turns[self.base_angles : len(self.base)] = 1.0
         return values * turns
 
-    def _all(self) -> np.ndarray:
-        return np.hstack([self.base_values, self.values])
-
 
 def joint_angles(
     model: Model, q: np.ndarray, convention: str | Path = HUMANS
@@ -112,7 +108,12 @@ def joint_angles(
     """Angles of a motion (n, nq) in a convention, by its name or its path."""
     chosen = load_convention(convention, model)
     attitude = _attitude(q)
-    base, turned = _base_columns(chosen), []
+    base_names = () if chosen.base is None else chosen.base.names
+    base = tuple(
+        Column(str(name), str(name).replace("_", " "))
+        for name in (*base_names, *chosen.position)
+    )
+    turned = []
     if chosen.base is not None:
         turned.append(np.unwrap(split_turns(attitude, chosen.base), axis=0))
     if chosen.position:
@@ -167,8 +168,7 @@ def split_turns(turned: Rotation, group: TurnGroup) -> np.ndarray:
         chosen = np.unwrap(first, axis=0)
         if (np.abs(np.diff(chosen, axis=0)) > math.pi / 2).any():
             chosen = _continued(first, _other(first, letters))
-    signed: np.ndarray = chosen[:, : len(group.turns)] * np.array(group.signs)
-    return signed
+    return chosen[:, : len(group.turns)] * np.array(group.signs)
 
 
 def _other(angles: np.ndarray, letters: str) -> np.ndarray:
@@ -179,8 +179,7 @@ def _other(angles: np.ndarray, letters: str) -> np.ndarray:
 
 def _short(angles: np.ndarray) -> np.ndarray:
     """Within half a turn of zero."""
-    wrapped: np.ndarray = (angles + math.pi) % (2 * math.pi) - math.pi
-    return wrapped
+    return (angles + math.pi) % (2 * math.pi) - math.pi
 
 
 def _continued(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -226,14 +225,6 @@ def _attitude(q: np.ndarray) -> Rotation:
     """Of the base in the laboratory, HuMAnS axes."""
     turn = Rotation.from_matrix(ROS_FROM_HUMANS.T)
     return turn * Rotation.from_quat(q[:, 3:7]) * turn.inv()
-
-
-def _base_columns(chosen: Convention) -> tuple[Column, ...]:
-    names = () if chosen.base is None else chosen.base.names
-    return tuple(
-        Column(str(name), str(name).replace("_", " "))
-        for name in (*names, *chosen.position)
-    )
 
 
 def _joint_columns(model: Model) -> tuple[Column, ...]:

@@ -203,8 +203,7 @@ class TurnGroup:
         """Axes about which the angles are positive, in the segment's frame (k, 3)."""
         mirror = [-1.0, -1.0, 1.0] if self.side == "l" else [1.0, 1.0, 1.0]
         rows = np.array([np.eye(3)["xyz".index(turn[-1])] for turn in self.turns])
-        axes: np.ndarray = rows * mirror * np.array(self.signs)[:, None]
-        return axes
+        return rows * mirror * np.array(self.signs)[:, None]
 
     def renames(self, segment: Segment) -> bool:
         """Whether the turns are those of the segment's joints, but for signs."""
@@ -256,8 +255,10 @@ def load_convention(name: str | Path, model: Model) -> Convention:
 
     ``humans`` has no groups: its angles are the model's joints.
     """
-    if str(name) == HUMANS:
-        return _own_joints(model)
+    if str(name) == HUMANS:  # the base as OpenSim gives a pelvis
+        names, base_link = BASE_COLUMNS[:3], link_on(model.pin, 1)
+        own = TurnGroup(base_link, GROUND, ("z", "x", "y"), names, names)
+        return Convention(HUMANS, "joints of the model", own, BASE_COLUMNS[3:], ())
     check_convention(name)
     root = read_yaml(named_file("conventions", str(name), "convention"))
     fields = root.fields(("title", "model", "angles"), ("sides", "base", "position"))
@@ -300,13 +301,6 @@ def load_convention(name: str | Path, model: Model) -> Convention:
     return Convention(str(name), fields["title"].text(), base, position, tuple(groups))
 
 
-def _own_joints(model: Model) -> Convention:
-    """The joints of the model itself, its base as OpenSim gives a pelvis."""
-    names = BASE_COLUMNS[:3]
-    base = TurnGroup(link_on(model.pin, 1), GROUND, ("z", "x", "y"), names, names)
-    return Convention(HUMANS, "joints of the model", base, BASE_COLUMNS[3:], ())
-
-
 def check_convention(name: str | Path) -> None:
     """Refuse a name that no convention has."""
     if str(name) not in convention_names() and Path(name).suffix != ".yaml":
@@ -337,7 +331,11 @@ def _groups(
     _check_names(entry["names"], [n.replace("{side}", w) for n in names for w in words])
     for side, word in zip(_SIDES, words, strict=False):
         sided = len(words) > 1
-        own = [_own(link, side, links) if sided else link for link in (body, of)]
+        # A link's own side, where it has sides.
+        own = [
+            f"{side}_{link}" if sided and f"{side}_{link}" in links else link
+            for link in (body, of)
+        ]
         for link in own:
             if link not in links and link not in (GROUND, PROGRESSION):
                 raise item.error(f"the model has no link called '{link}'")
@@ -345,8 +343,8 @@ def _groups(
             own[0],
             own[1],
             turns,
-            tuple(_named(name, word) for name in names),
-            tuple(_title(name) for name in names),
+            tuple(None if n == _UNNAMED else n.replace("{side}", word) for n in names),
+            tuple(n.replace("{side}", "").replace("_", " ").strip() for n in names),
             side if sided else "",
         )
 
@@ -355,16 +353,3 @@ def _check_names(value: YamlValue, names: list[str]) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise value.error(f"'{name}' has more than letters, digits, '_', '.', '-'")
-
-
-def _own(link: str, side: str, links: set[str]) -> str:
-    """A link's own side, where it has sides."""
-    return f"{side}_{link}" if f"{side}_{link}" in links else link
-
-
-def _named(name: str, word: str) -> str | None:
-    return None if name == _UNNAMED else name.replace("{side}", word)
-
-
-def _title(name: str) -> str:
-    return name.replace("{side}", "").replace("_", " ").strip()

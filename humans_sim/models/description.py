@@ -19,7 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.yaml_file import YamlValue
+from humans_sim.core.yaml_file import YamlValue, located_errors
 
 if TYPE_CHECKING:
     from humans_sim.models.rotors import Rotors
@@ -47,14 +47,6 @@ class Inertial:
     mass: float
     com: np.ndarray
     inertia: np.ndarray
-
-    @classmethod
-    def about_origin(
-        cls, mass: float, com: np.ndarray, inertia: np.ndarray
-    ) -> Inertial:
-        """From the inertia about the link's origin (Huygens' theorem)."""
-        transfer = mass * (com @ com * np.eye(3) - np.outer(com, com))
-        return cls(mass, com, inertia - transfer)
 
 
 @dataclass(frozen=True)
@@ -278,10 +270,8 @@ def read_self_collision(value: YamlValue) -> SelfCollision:
         if key in given
     }
     friction = {"friction": given["friction"].number()} if "friction" in given else {}
-    try:
+    with located_errors(value):
         return SelfCollision().with_changes({**pairs, **friction})
-    except ParameterError as error:
-        raise value.error(str(error)) from error
 
 
 def _without(pairs: Iterable[Pair], left_out: set[frozenset[str]]) -> list[Pair]:
@@ -325,11 +315,11 @@ class ModelParts:
     humans: HumansLayout
     urdf: str
     rotors: Rotors | None
-    parameters: Mapping[str, float]
-    lengths: Mapping[str, float]
-    given_lengths: Mapping[str, float]
-    given_tags: Mapping[str, np.ndarray]
     source: Path
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    lengths: Mapping[str, float] = field(default_factory=dict)
+    given_lengths: Mapping[str, float] = field(default_factory=dict)
+    given_tags: Mapping[str, np.ndarray] = field(default_factory=dict)
     self_collision: SelfCollision = field(default_factory=SelfCollision)
 
     @property

@@ -373,8 +373,7 @@ class FrameView:
         """
         data = self._move(q, self._still)
         base = self._pose(data)
-        moved: np.ndarray = (self._points(data) - base.translation) @ base.rotation
-        return moved
+        return (self._points(data) - base.translation) @ base.rotation
 
     def tags_jacobian(self, q: np.ndarray) -> np.ndarray:
         """Jacobians of the tags and of the centre of mass (ntags + 1, 3, nv)."""
@@ -466,8 +465,7 @@ def _seen_jacobians(
     distance = points - base.origin
     turn = np.cross(base.jacobian[3:].T[None], distance[:, None, :])
     relative = jacobians - base.jacobian[None, :3] - turn.transpose(0, 2, 1)
-    seen: np.ndarray = np.einsum("ji,njk->nik", base.rotation, relative)
-    return seen
+    return np.einsum("ji,njk->nik", base.rotation, relative)
 
 
 def _seen_drifts(
@@ -480,5 +478,4 @@ def _seen_drifts(
     seen = accelerations - base.acceleration[:3]
     seen = seen - np.cross(base.acceleration[3:], distance)
     seen = seen - np.cross(omega, turned) - 2.0 * np.cross(omega, relative)
-    on_axes: np.ndarray = seen @ base.rotation
-    return on_axes
+    return seen @ base.rotation

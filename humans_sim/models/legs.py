@@ -283,8 +283,7 @@ def find_feet(model: Model) -> Feet:
         leg = read_leg(model, joints)
         own = [shape for shape in shapes if shape.joint == joint]
         feet.append(_foot(model, data, own, leg, height))
-    doubts += _differences(feet[0], feet[1])
-    doubts += _turned(feet[0])
+    doubts += _doubts(feet[0], feet[1])
     return Feet(feet[0], feet[1], tuple(doubts))
 
 
@@ -400,8 +399,8 @@ def _quadrangle(hull: np.ndarray) -> np.ndarray:
     return np.roll(ordered, -front_left, axis=0)
 
 
-def _differences(left: Foot, right: Foot) -> list[str]:
-    """Where the legs are not mirror images of each other."""
+def _doubts(left: Foot, right: Foot) -> list[str]:
+    """Legs that are no mirror images; a base that may not point forwards."""
     doubts = []
     if len(left.leg.joints) != len(right.leg.joints):
         doubts.append(
@@ -411,21 +410,16 @@ def _differences(left: Foot, right: Foot) -> list[str]:
         doubts.append(
             f"the legs are {left.leg.length:.3f} and {right.leg.length:.3f} m long"
         )
-    return doubts
-
-
-def _turned(foot: Foot) -> list[str]:
-    """Whether the base may point elsewhere than forwards."""
-    length, width = foot.size
+    length, width = left.size
+    along = (left.corners - left.sole.translation) @ left.sole.rotation[:, 0]
     if width > length:
-        return [
-            f"{foot.link}: its sole is {width:.3f} m wide and {length:.3f} m long: "
+        doubts.append(
+            f"{left.link}: its sole is {width:.3f} m wide and {length:.3f} m long: "
             "does the base's x point forwards?"
-        ]
-    along = (foot.corners - foot.sole.translation) @ foot.sole.rotation[:, 0]
-    if -along.min() > along.max():
-        return [
-            f"{foot.link}: more of its sole is behind the ankle than before it: does "
+        )
+    elif -along.min() > along.max():
+        doubts.append(
+            f"{left.link}: more of its sole is behind the ankle than before it: does "
             "the base's x point forwards?"
-        ]
-    return []
+        )
+    return doubts

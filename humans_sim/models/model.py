@@ -39,7 +39,7 @@ class Model:
     def __init__(self, parts: ModelParts) -> None:
         """Use :func:`humans_sim.load_model`."""
         model = parts.pin_model
-        self._parts = parts
+        self.parts = parts
         self.rotors = parts.rotors
         self.pin = model
         self.name = parts.name
@@ -72,7 +72,7 @@ class Model:
 
     def tag_points(self, names: Sequence[str]) -> PointSet:
         """Some of the tags as points fixed on their links."""
-        by_name = {tag.name: tag for tag in self._parts.tags}
+        by_name = {tag.name: tag for tag in self.parts.tags}
         unknown = [name for name in names if name not in by_name]
         if unknown:
             raise ParameterError(f"{self.name} has no tag called '{unknown[0]}'")
@@ -127,7 +127,7 @@ class Model:
     def neutral(self) -> np.ndarray:
         """Zero position: all joints at zero, the soles on the ground."""
         q = pin.neutral(self.pin)
-        q[2] = self._parts.humans.base_height
+        q[2] = self.parts.humans.base_height
         return q
 
     def standing(self, joints: np.ndarray) -> np.ndarray:
@@ -153,10 +153,9 @@ class Model:
 
     def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The configuration reached from q by the velocity v in unit time."""
-        moved: np.ndarray = pin.integrate(
+        return pin.integrate(
             self.pin, self.check_configuration(q), self.check_velocity(v)
         )
-        return moved
 
     def tags(self, q: np.ndarray) -> np.ndarray:
         """Tags in the world (ntags + 1, 3) [m]; the last row is the centre of mass."""
@@ -194,7 +193,7 @@ class Model:
     @property
     def segment_names(self) -> tuple[str, ...]:
         """Links in the order of the HuMAnS segment numbers."""
-        return self._parts.humans.segments
+        return self.parts.humans.segments
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """Inertia matrix M(q) (nv, nv), drive rotors included."""
@@ -330,42 +329,37 @@ class Model:
         """The same model in HuMAnS coordinates."""
         from humans_sim.models.humans_view import HumansView
 
-        return HumansView(self, self._parts.humans)
-
-    @property
-    def parts(self) -> ModelParts:
-        """The parts of the model."""
-        return self._parts
+        return HumansView(self, self.parts.humans)
 
     def urdf(self) -> str:
         """The model as URDF text."""
-        return self._parts.urdf
+        return self.parts.urdf
 
     def save(self, path: Path | str) -> Path:
         """Write the URDF, and what a URDF cannot hold as YAML beside it."""
         from humans_sim.models.files.urdf_file import save_parts
 
-        return save_parts(self._parts, Path(path))
+        return save_parts(self.parts, Path(path))
 
     @property
     def height(self) -> float:
         """Stature of a human model [m] (the manual's GetModelSize)."""
         try:
-            return self._parts.parameters["h"]
+            return self.parts.parameters["h"]
         except KeyError:
             raise ParameterError(f"{self.name} has no stature") from None
 
     @property
     def lengths(self) -> dict[str, float]:
         """Named lengths in the manual's order [m] (GetAnatomicalLengths)."""
-        return dict(self._parts.lengths)
+        return dict(self.parts.lengths)
 
     @property
     def tag_positions(self) -> np.ndarray:
         """Tags in their segments' frames, HuMAnS axes [m] (GetTag2JointLengths)."""
         from humans_sim.models.points import to_humans
 
-        return to_humans(np.array([tag.position for tag in self._parts.tags]))
+        return to_humans(np.array([tag.position for tag in self.parts.tags]))
 
     def with_height(self, height: float) -> Model:
         """The model at another stature: all lengths and tags follow (SetModelSize)."""
@@ -381,8 +375,8 @@ class Model:
         """The model with some lengths replaced, by name or all in order [m]."""
         from humans_sim.models.files.named_models import named_lengths
 
-        given = named_lengths(self._parts.lengths, lengths, self.name)
-        return self._again(lengths={**self._parts.given_lengths, **given, **named})
+        given = named_lengths(self.parts.lengths, lengths, self.name)
+        return self._again(lengths={**self.parts.given_lengths, **given, **named})
 
     def with_tag_positions(
         self, positions: Mapping[str, np.ndarray] | np.ndarray
@@ -396,12 +390,12 @@ class Model:
         from humans_sim.models.files.named_models import named_tags
 
         given = named_tags(self.tag_names, positions, self.name)
-        return self._again(tags={**self._parts.given_tags, **given})
+        return self._again(tags={**self.parts.given_tags, **given})
 
     def _again(self, **changes: object) -> Model:
         from humans_sim.models.files.named_models import table_parts
 
-        parts = self._parts
+        parts = self.parts
         if not parts.from_table:
             raise HumansError(f"{parts.name} comes from a URDF: edit the URDF instead")
         arguments: dict[str, object] = {

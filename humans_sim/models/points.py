@@ -74,8 +74,7 @@ class PointSet:
         speed = velocity[:, :3] + np.cross(omega, self.local)
         local = spatial[:, :3] + np.cross(spatial[:, 3:], self.local)
         local = local + np.cross(omega, speed)
-        turned: np.ndarray = np.einsum("nij,nj->ni", rotation, local)
-        return turned
+        return np.einsum("nij,nj->ni", rotation, local)
 
 
 ROS_FROM_HUMANS = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -92,11 +91,6 @@ def to_ros(vectors: np.ndarray) -> np.ndarray:
 def to_humans(vectors: np.ndarray) -> np.ndarray:
     """Vectors (..., 3) on ROS axes, expressed on HuMAnS axes."""
     return np.asarray(vectors, float) @ ROS_FROM_HUMANS
-
-
-def matrix_to_ros(matrix: np.ndarray) -> np.ndarray:
-    """A rotation or inertia matrix on HuMAnS axes, expressed on ROS axes."""
-    return ROS_FROM_HUMANS @ matrix @ ROS_FROM_HUMANS.T
 
 
 def signed_axis(word: str) -> np.ndarray:
@@ -116,19 +110,17 @@ def point_force(
     """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
     if link and not model.existFrame(link):
         raise ParameterError(f"{model.name} has no link '{link}'")
-    frame = (
-        model.getFrameId(link)
-        if link
-        else (model.getFrameId(link_on(model, 1), pin.FrameType.BODY))
-    )
+    if link:
+        frame = model.getFrameId(link)
+    else:
+        frame = model.getFrameId(link_on(model, 1), pin.FrameType.BODY)
     jacobian = pin.computeFrameJacobian(
         model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     )
     pin.updateFramePlacement(model, data, frame)
     arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
     moment = np.cross(arm, force)
-    generalised: np.ndarray = jacobian[:3].T @ force + jacobian[3:].T @ moment
-    return generalised
+    return jacobian[:3].T @ force + jacobian[3:].T @ moment
 
 
 def link_on(tree: pin.Model, joint: int) -> str:

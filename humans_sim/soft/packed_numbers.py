@@ -29,8 +29,7 @@ def unpacked_heights(text: str, shape: tuple[int, ...]) -> np.ndarray:
     Raises:
         SoftError: it is no such text, or of another shape.
     """
-    heights: np.ndarray = _UNIT * _unpacked(text, "<i4", shape, f"of {shape} pins")
-    return heights
+    return _UNIT * _unpacked(text, "<i4", shape, f"of {shape} pins")
 
 
 def _unpacked(text: str, kind: str, shape: tuple[int, ...], words: str) -> np.ndarray:
@@ -52,8 +51,7 @@ _STEP = 1e-5
 def rounded_heights(heights: np.ndarray) -> np.ndarray:
     """Heights as small whole numbers, to 10 um, for a series."""
     whole = np.clip(np.rint(np.asarray(heights) / _STEP), -32768, 32767)
-    rounded: np.ndarray = whole.astype("<i2")
-    return rounded
+    return whole.astype("<i2")
 
 
 def packed_series(series: list[np.ndarray]) -> str:
@@ -66,13 +64,7 @@ def packed_series(series: list[np.ndarray]) -> str:
 def unpacked_series(text: str, shape: tuple[int, int, int]) -> np.ndarray:
     """The heights of :func:`packed_series` (k, n, m) [m]; errors are the same."""
     changes = _unpacked(text, "<i2", shape, f"{shape[0]} of {shape[1:]} pins")
-    heights: np.ndarray = _STEP * np.cumsum(changes, axis=0, dtype=np.int16)
-    return heights
-
-
-def packed_tracks(tracks: np.ndarray) -> str:
-    """Positions (samples, masses, 3) to a tenth of a micrometre, as text."""
-    return packed_heights(np.diff(tracks, axis=0, prepend=0.0))
+    return _STEP * np.cumsum(changes, axis=0, dtype=np.int16)
 
 
 class CoatTracks:

@@ -10,7 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.applications.scene_setup import read_scene
-from humans_sim.dynamics.scenes.scene_control import SceneActuation
+from humans_sim.dynamics.scenes.scene_system import SceneActuation
 from humans_sim.dynamics.soles import Soles
 
 SCENE = """ground:

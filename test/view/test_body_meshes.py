@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from PIL import Image
+from rolling_starts import rolling_start, steady_coin
 
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
@@ -20,8 +21,6 @@ from humans_sim.dynamics.surfaces.rolling import (
     coin,
     rattleback,
     rolling_cylinder,
-    rolling_start,
-    steady_coin,
 )
 from humans_sim.results.run import body_poses
 from humans_sim.view.browser.bodies_page import BodiesView, body_meshes

@@ -115,7 +115,6 @@ class BallModel:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no model."""
         centres, radii = (
             np.ascontiguousarray(real_array(values, f"{what} of balls", AnatomyError))
             for what, values in (("centres", self.centres), ("radii", self.radii))

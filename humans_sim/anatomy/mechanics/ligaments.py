@@ -117,7 +117,6 @@ class Ligament:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no sense, and a ligament from a bone to itself."""
         if self.body_i == self.body_j:
             own = f"joins bone {self.body_i} to itself"
             raise AnatomyError(f"ligament {self.name} {own}")
@@ -125,10 +124,10 @@ class Ligament:
             point, name = getattr(self, what), f"{what} of {self.name}"
             finite_array(point, (3,), name, AnatomyError)
         if not 0 <= self.slack < self.greatest < np.inf:
-            lengths = (
-                f"length {self.slack} m must be below its greatest {self.greatest} m"
+            raise AnatomyError(
+                f"ligament {self.name}: its slack length {self.slack} m must be below "
+                f"its greatest {self.greatest} m"
             )
-            raise AnatomyError(f"ligament {self.name}: its slack {lengths}")
         if not (0 < self.stiffness < np.inf and 0 <= self.damping < np.inf):
             need = "stiffness must be positive and damping not negative"
             raise AnatomyError(f"ligament {self.name}: {need}")

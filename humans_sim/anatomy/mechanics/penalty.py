@@ -150,7 +150,6 @@ class PenaltyLaw:
     slip_spin: float = 1e-2
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are negative, and a stiffness or a speed of zero."""
         for name in ("stiffness", "slip_speed", "slip_spin"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):

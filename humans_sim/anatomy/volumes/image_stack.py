@@ -25,8 +25,14 @@ import numpy as np
 from humans_sim.anatomy.errors import ImageStackError
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.budget import PIXELS, check_expansion
-from humans_sim.core.errors import FileError, HumansError, MissingDependencyError
-from humans_sim.core.files import check_regular, is_folder, open_regular, read_bytes
+from humans_sim.core.errors import FileError, MissingDependencyError
+from humans_sim.core.files import (
+    check_regular,
+    is_folder,
+    open_regular,
+    read_bytes,
+    reader_errors,
+)
 from humans_sim.core.npz_file import read_npy_header
 
 LARGEST_GAP = 4.0
@@ -173,7 +179,7 @@ def read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
     nibabel = _library("nibabel", "a NIfTI file")
     check_regular(path, FileError, _SCALED * PIXELS.most)
     at_file = partial(FileError, path=path)
-    try:
+    with reader_errors("a NIfTI image", path):
         image = nibabel.load(str(path))
         if len(image.shape) != 3:
             raise ValueError(f"an image {image.shape}, not one of three axes")
@@ -186,10 +192,6 @@ def read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
         unit = _UNITS[image.header.get_xyzt_units()[0]]
         zooms = np.array(image.header.get_zooms(), dtype=float) * unit
         values = np.asarray(image.dataobj, dtype=None if own else np.float32)
-    except HumansError:
-        raise
-    except Exception as error:  # its readers raise what they like
-        raise FileError(f"not a NIfTI image: {error}", path) from error
     planes, spacing = values.transpose(2, 1, 0), zooms[::-1].tolist()
     return stack_of(planes, spacing, replace_nan=replace_nan)
 
@@ -240,7 +242,7 @@ def read_dicom(files: Sequence[Path]) -> ImageStack:
 def _read_slice(pydicom: Any, path: Path, number: int, size: int) -> _Slice:
     """Read a slice, the so many-eth of a series; ``size`` of all so far [bytes]."""
     at_file = partial(FileError, path=path)
-    try:
+    with reader_errors("a DICOM slice", path):
         meta = pydicom.filereader.read_file_meta_info(str(path))
         if getattr(meta, "TransferSyntaxUID", "") == _DEFLATED:
             # pydicom would inflate it whole, however large it becomes.
@@ -260,10 +262,6 @@ def _read_slice(pydicom: Any, path: Path, number: int, size: int) -> _Slice:
             raise ValueError(f"pixels {values.shape}: a file must be one grey slice")
         pixel = np.array(item.PixelSpacing, dtype=float).reshape(2) * 1e-3
         series = str(getattr(item, "SeriesInstanceUID", ""))
-    except HumansError:
-        raise
-    except Exception as error:  # its readers raise what they like
-        raise FileError(f"not a DICOM slice: {error}", path) from error
     height = float(np.cross(*axes) @ place) * 1e-3
     return _Slice(path, series, axes, height, pixel, values)
 
@@ -343,13 +341,11 @@ def _known(spacing: Sequence[float] | None, path: Path) -> Sequence[float]:
 
 def _read_array(path: Path) -> np.ndarray:
     with open_regular(path, FileError, 8 * PIXELS.most + 4096) as stream:
-        try:
+        with reader_errors("a stack of slices", path):
             header = read_npy_header(stream, 3, PIXELS.most)
             numbers = np.fromfile(stream, header.kind, header.size)
             if len(numbers) != header.size:
                 raise ValueError(f"{len(numbers)} numbers for {header.shape}")
-        except Exception as error:  # numpy's reader raises what it likes
-            raise FileError(f"not a stack of slices: {error}", path) from error
     return numbers.reshape(header.shape, order=header.order)
 
 
@@ -411,7 +407,7 @@ def _read_pages(path: Path, pixels: int = 0, size: int = 0) -> list[np.ndarray]:
     data = read_bytes(path, FileError, _LARGEST_PICTURE)
     at_file = partial(FileError, path=path)
     pages: list[np.ndarray] = []
-    try:
+    with reader_errors("a picture", path):
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
@@ -425,8 +421,4 @@ def _read_pages(path: Path, pixels: int = 0, size: int = 0) -> list[np.ndarray]:
                     pages.append(np.array(grey))
                     if pages[-1].shape != pages[0].shape:
                         raise ValueError(f"page {page} has another size")
-    except HumansError:
-        raise
-    except Exception as error:  # Pillow's readers raise what they like
-        raise FileError(f"not a picture: {error}", path) from error
     return pages

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from humans_sim.anatomy.errors import AnatomyError, BoneMeshError
+from humans_sim.anatomy.errors import BoneMeshError
 from humans_sim.contact.geometry.terrain import read_mesh_file
 from humans_sim.core.bounded_text import element_error, parse_xml
 from humans_sim.core.errors import ModelFileError
@@ -293,38 +293,28 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
     if not (scale > 0).all():
         fault = "the scale of a bone is above zero"
         raise element_error(meshes[0], fault, None, "scale")
-    return _mesh_path(urdf, meshes[0].get("filename", "")), scale
+    name = meshes[0].get("filename", "")
+    if not name.startswith(_PACKAGE):
+        name = name.removeprefix(_FILE)
+        if not name:
+            raise ModelFileError("a mesh has no file name", urdf)
+        return urdf.parent / name, scale
+    inner = name.removeprefix(_PACKAGE).partition("/")[2].lstrip("/")
+    if ".." in Path(inner).parts:
+        raise ModelFileError(f"'{name[:120]}' leads out of its package", urdf)
+    for folder in urdf.resolve().parents:
+        if inner and (folder / inner).is_file():
+            return folder / inner, scale
+    raise ModelFileError(f"'{name[:120]}' is not found above it", urdf)
 
 
-def read_link_bone(
-    urdf: Path | str, link: str, mesh: Path | None = None
-) -> PreparedMesh:
-    """The collision mesh of a link of a URDF, as a bone.
-
-    The file of the mesh may be given, where it was looked up and allowed before.
-    """
+def read_link_bone(urdf: Path | str, link: str) -> PreparedMesh:
+    """The collision mesh of a link of a URDF, as a bone."""
     import trimesh
 
     path, scale = collision_mesh(urdf, link)
-    if mesh is not None and mesh != path.resolve():
-        raise AnatomyError("the description has changed meanwhile")
 
     def scaled(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
         return trimesh.Trimesh(vertices * scale, faces, process=False)
 
     return prepare_mesh(read_mesh_file(path, 1.0, scaled), "m")
-
-
-def _mesh_path(urdf: Path, name: str) -> Path:
-    if name.startswith(_PACKAGE):
-        inner = name.removeprefix(_PACKAGE).partition("/")[2].lstrip("/")
-        if ".." in Path(inner).parts:
-            raise ModelFileError(f"'{name[:120]}' leads out of its package", urdf)
-        for folder in urdf.resolve().parents:
-            if inner and (folder / inner).is_file():
-                return folder / inner
-        raise ModelFileError(f"'{name[:120]}' is not found above it", urdf)
-    name = name.removeprefix(_FILE)
-    if not name:
-        raise ModelFileError("a mesh has no file name", urdf)
-    return urdf.parent / name

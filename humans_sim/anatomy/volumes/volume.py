@@ -38,7 +38,6 @@ class Volume:
     origin: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse what is no volume, is empty, or reaches the border of its grid."""
         inside = np.ascontiguousarray(self.inside)
         if inside.ndim != 3 or min(inside.shape, default=0) < 3:
             raise AnatomyError(
@@ -88,14 +87,6 @@ class Volume:
         """Centres of the voxels inside (n, 3) [m]."""
         return self.origin + self.spacing * self.indices()
 
-    def surface_count(self) -> int:
-        """Voxels inside with an outside neighbour across a face."""
-        core = self.inside.copy()
-        for axis in range(3):
-            for step in (1, -1):
-                core &= np.roll(self.inside, step, axis)
-        return self.count - int(np.count_nonzero(core))
-
 
 def check_spacing(spacing: float) -> None:
     """Refuse edges of voxels that no image of a bone has: millimetres were given."""
@@ -106,21 +97,6 @@ def check_spacing(spacing: float) -> None:
             f"a spacing of {spacing:g} m is no voxel of a bone: give metres "
             f"({spacing:g} mm are {spacing / 1000:g})"
         )
-
-
-def dice(first: Volume, second: Volume) -> float:
-    """Dice's coefficient of two volumes of one spacing: 1 where they are equal.
-
-    They must be on one grid.
-    """
-    shift = (second.origin - first.origin) / first.spacing
-    steps = np.rint(shift).astype(int)
-    if first.spacing != second.spacing or np.abs(shift - steps).max() > 1e-6:
-        raise AnatomyError("only volumes on one grid can be compared")
-    places = second.indices() + steps
-    within = ((places >= 0) & (places < first.inside.shape)).all(axis=1)
-    both = np.count_nonzero(first.inside[tuple(places[within].T)])
-    return 2 * both / (first.count + second.count)
 
 
 def _bounds(inside: np.ndarray) -> tuple[slice, slice, slice]:
@@ -197,33 +173,6 @@ def of_box(size: Sequence[float], spacing: float) -> Volume:
     counts = sides.astype(int)
     origin = -spacing * (counts - 1) / 2
     return Volume.padded(np.ones(counts, dtype=bool), spacing, origin)
-
-
-def of_rough_ellipsoid(
-    semi_axes: Sequence[float], spacing: float, roughness: float, seed: int = 0
-) -> Volume:
-    """An ellipsoid with a noisy surface, as segmented images give it [m].
-
-    The roughness is the standard deviation of the surface.
-    """
-    a, b, c = _positive(semi_axes)
-    reach = 4 * roughness
-    noise = np.random.default_rng(seed)
-
-    def field(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        radius = np.sqrt((x / a) ** 2 + (y / b) ** 2 + (z / c) ** 2)
-        depth = (radius - 1) * min(a, b, c)
-        return np.asarray(depth + roughness * noise.standard_normal(radius.shape))
-
-    high = (a + reach, b + reach, c + reach)
-    volume = of_field(field, [-x for x in high], high, spacing)
-    from scipy import ndimage
-
-    labels, count = ndimage.label(volume.inside)
-    sizes = np.bincount(labels.ravel())
-    sizes[0] = 0
-    solid = ndimage.binary_fill_holes(labels == sizes.argmax()) if count else labels
-    return Volume.padded(np.asarray(solid), spacing, volume.origin)
 
 
 def _positive(lengths: Sequence[float]) -> np.ndarray:

@@ -238,7 +238,6 @@ class StepNumbers:
     viscosity: float = 5.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are negative or not finite."""
         for name in ("friction", "viscosity"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
@@ -305,10 +304,7 @@ class BoneSteps:
             raise AnatomyError(f"a step must be positive, not {h} s")
         state = self.state
         start = BonePlaces(state.x.copy(), state.R.copy())
-        near = self._near
-        if near is None:
-            poses = self.wrist.poses(state.x, state.R)
-            near = self._detector.detect(poses, margin=_MARGIN)
+        near = self._near or self._detected(state.x, state.R, _MARGIN)
         pairs = NearPairs(near, self._balls, start, self._columns)
         mass = self._mass()
         energy = StepEnergy(
@@ -327,8 +323,7 @@ class BoneSteps:
             # As far as they came closer.
             closed = float((pairs.gaps - pairs.end_gaps(moved)).max(initial=0.0))
             margin = min(max(_MARGIN, 1.5 * closed), _FARTHEST)
-            poses = self.wrist.poses(moved.x, moved.frames)
-            near = self._detector.detect(poses, margin=margin)
+            near = self._detected(moved.x, moved.frames, margin)
             depth = float(near.depth.max(initial=0.0))
             if depth <= _DEPTH:
                 break
@@ -360,12 +355,13 @@ class BoneSteps:
 
     def touching(self, gap: float) -> Contacts:
         """Pairs of balls with at most a gap, less than 0.1 mm, as the bones are now."""
-        state = self.state
         near = self._near
         if near is None:
-            poses = self.wrist.poses(state.x, state.R)
-            return self._detector.detect(poses, margin=gap)
+            return self._detected(self.state.x, self.state.R, gap)
         return near.chosen(near.depth > -gap)
+
+    def _detected(self, x: np.ndarray, frames: np.ndarray, margin: float) -> Contacts:
+        return self._detector.detect(self.wrist.poses(x, frames), margin=margin)
 
     def _mass(self) -> np.ndarray:
         """Mass matrix of the free bones at the beginning (6 f, 6 f)."""

@@ -47,7 +47,6 @@ class HandMotion:
     holding: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse an unknown kind, and numbers that make no sense."""
         if self.kind not in AXES:
             known = ", ".join(AXES)
             raise AnatomyError(

@@ -63,22 +63,19 @@ class PlausibilityReport:
         """For people."""
         degrees = {name: np.degrees(turn) for name, turn in self.turns.items()}
         turned = ", ".join(f"{name} {angle:.0f}" for name, angle in degrees.items())
+        words = ("no", "yes")
         return [
             f"turned about the hand's axis [deg]: {turned}",
             f"lunate from radius up to {np.degrees(self.lunate_tilt):.0f} deg, "
             f"capitate from hand up to {np.degrees(self.capitate_tilt):.0f} deg",
-            f"first row coherent: {_yes(self.proximal_coherent)}; second row: "
-            f"{_yes(self.distal_coherent)}",
+            f"first row coherent: {words[self.proximal_coherent]}; second row: "
+            f"{words[self.distal_coherent]}",
             f"lunate turns {self.coupling:.2f} of the scaphoid; their centres part by "
             f"up to {1e3 * self.scapho_lunate_gap:.2f} mm",
             f"balls in contact up to {self.most_touching:.1%} of a bone, deep contacts "
             f"{self.most_deep:.1%}",
             "bones that left: " + (", ".join(self.left) or "none"),
         ]
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
 
 
 def plausibility(run: WristRun) -> PlausibilityReport:

@@ -62,7 +62,6 @@ class Wrist:
     synthetic: bool
 
     def __post_init__(self) -> None:
-        """Refuse a name that stands twice, unknown roles, and that no bone is free."""
         names = self.names
         for name in names:
             if names.count(name) > 1:

@@ -310,7 +310,7 @@ def _mesh(
             mesh = mesh_of_distance(lambda p: cuts.distance(name, p), box, size)
             break
         except ParameterError as error:
-            # Thin rims want finer cells.
+            # Thin rims need finer cells.
             if share == _FINER[-1]:
                 raise BoneMeshError(str(error)) from None
     assert mesh is not None

@@ -4,6 +4,8 @@
 A joint is two bones that are neighbours at rest, with the gap between them. Bones that
 travel with the hand are not dislocated, and bones that lose their neighbours are,
 however little they travel: the gaps tell it.
+
+*Files* hold all of a motion, so that nothing else is needed to show it.
 """
 
 from __future__ import annotations
@@ -11,22 +13,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from humans_sim.anatomy.balls.ball_model import BallModel
 from humans_sim.anatomy.detection.contacts import Contacts
-from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.anatomy.errors import AnatomyError, WristRunFileError
+from humans_sim.anatomy.mechanics.ligaments import Ligament, Ligaments
 from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers, StepRecord
 from humans_sim.anatomy.wrist.hand_motion import HandMotion
-from humans_sim.anatomy.wrist.wrist import Wrist
-from humans_sim.anatomy.wrist.wrist_run_files import read_wrist_run, save_wrist_run
+from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.bodies.loads import Moving
+from humans_sim.bodies.mass_properties import MassProperties
 from humans_sim.core.budget import SAMPLES
+from humans_sim.core.errors import HumansError
+from humans_sim.core.npz_file import read_npz, write_npz
 
 if TYPE_CHECKING:
+    import trimesh
+
     from humans_sim.results.check import Check
 
 
@@ -36,6 +45,15 @@ _DEEP = 2 / 3
 """Distance of two balls over the sum of radii from which a contact is not deep."""
 _ROUGH = 1e-5
 """Residual of the contact problem from which a step counts as unsettled."""
+KIND = "humans-sim wrist motion"
+"""First words of the header."""
+_FORMAT = 1
+_SAMPLES = ("t", "angles", "x", "frames", "tensions", "forces", "depths")
+_MORE = ("touching", "deep", "friction", "energy", "steps")
+_BONES = ("vertices", "faces", "balls", "sizes", "masses", "inertias")
+_TIES = ("tie_bones", "tie_points", "tie_laws")
+_MOTION = ("angle", "duration", "settling", "holding")
+_FAULTS = (AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -117,7 +135,27 @@ class WristRun:
 
     def save(self, path: Path | str) -> Path:
         """Write the motion as ``.npz``, its bones and ligaments included."""
-        return save_wrist_run(self, Path(path))
+        wrist, motion, numbers = self.wrist, self.motion, self.numbers
+        header = {
+            "kind": KIND,
+            "format": _FORMAT,
+            "title": wrist.title,
+            "synthetic": wrist.synthetic,
+            "method": self.method,
+            "motion": {"kind": motion.kind, **{k: getattr(motion, k) for k in _MOTION}},
+            "bones": list(wrist.names),
+            "roles": list(wrist.roles),
+            "ligaments": list(wrist.ligaments.names),
+            "numbers": list(wrist.numbers),
+            "centre": np.asarray(wrist.centre).tolist(),
+            "unsettled": self.unsettled,
+            "wall": self.wall,
+            "law": None if numbers is None else [numbers.friction, numbers.viscosity],
+        }
+        content = {name: getattr(self, name) for name in (*_SAMPLES, *_MORE)}
+        if self.loads is not None:
+            content["loads"] = self.loads
+        return write_npz(Path(path), header, {**content, **_wrist_arrays(wrist)})
 
     def check(self) -> Check:
         """Examine gaps, friction, contacts, energy, and whether bones left."""
@@ -135,7 +173,144 @@ def load_wrist_run(path: Path | str) -> WristRun:
     Raises:
         WristRunFileError: the file is missing, damaged or of another kind.
     """
-    return WristRun(**read_wrist_run(Path(path)))
+    path = Path(path)
+    names = (*_SAMPLES, *_MORE, *_BONES, *_TIES)
+    header, arrays = read_npz(
+        path, WristRunFileError, "a motion of a wrist", names, ("loads",)
+    )
+    try:
+        return _run_of(header, arrays)
+    except (*_FAULTS, HumansError) as fault:
+        raise WristRunFileError(f"not a motion of a wrist: {fault}", path) from fault
+
+
+def _wrist_arrays(wrist: Wrist) -> dict[str, np.ndarray]:
+    bones, ties = wrist.bones, wrist.ligaments.ligaments
+    balls = [np.column_stack([b.model.centres, b.model.radii]) for b in bones]
+    sizes = [(len(b.mesh.vertices), len(b.mesh.faces), len(b.model)) for b in bones]
+    masses = [(bone.mass.mass, *bone.mass.center) for bone in bones]
+    laws = [(one.slack, one.greatest, one.stiffness, one.damping) for one in ties]
+    ends = [(one.body_i, one.body_j) for one in ties]
+    points = [(one.point_i, one.point_j) for one in ties]
+    return {
+        "vertices": np.concatenate([np.asarray(b.mesh.vertices, float) for b in bones]),
+        "faces": np.concatenate([np.asarray(b.mesh.faces, np.int32) for b in bones]),
+        "balls": np.concatenate(balls),
+        "sizes": np.array(sizes, dtype=np.int64),
+        "masses": np.array(masses),
+        "inertias": np.array([bone.mass.inertia for bone in bones]),
+        "tie_bones": np.array(ends, dtype=np.int64).reshape(-1, 2),
+        "tie_points": np.array(points, dtype=float).reshape(-1, 2, 3),
+        "tie_laws": np.array(laws, dtype=float).reshape(-1, 4),
+    }
+
+
+def is_wrist_run(path: Path | str) -> bool:
+    """Whether a file is a motion of a wrist, by its header; others may be anything."""
+    try:
+        header, _ = read_npz(Path(path), WristRunFileError, "", ())
+    except WristRunFileError:
+        return False
+    return isinstance(header, dict) and header.get("kind") == KIND
+
+
+def _run_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> WristRun:
+    if header["kind"] != KIND or header["format"] != _FORMAT:
+        raise ValueError("it is of another kind or format")
+    wrist = _wrist(header, arrays)
+    law, given = header["law"], header["motion"]
+    samples: dict[str, Any] = {name: arrays[name] for name in (*_SAMPLES, *_MORE)}
+    _check(arrays, len(wrist.bones), len(wrist.ligaments))
+    return WristRun(
+        wrist=wrist,
+        motion=HandMotion(str(given["kind"]), *(float(given[key]) for key in _MOTION)),
+        method=str(header["method"]),
+        **samples,
+        unsettled=int(header["unsettled"]),
+        wall=float(header["wall"]),
+        numbers=None if law is None else StepNumbers(float(law[0]), float(law[1])),
+        loads=arrays.get("loads"),
+    )
+
+
+def _check(arrays: dict[str, np.ndarray], bones: int, ties: int) -> None:
+    """Shapes fit each other, numbers are finite."""
+    n = len(arrays["t"])
+    shapes: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys(("t", "angles", "forces", "depths", "deep", "friction"), (n,)),
+        "x": (n, bones, 3),
+        "frames": (n, bones, 3, 3),
+        "tensions": (n, ties),
+        "touching": (n, bones),
+        "energy": (n, 2),
+        "steps": arrays["steps"].shape[:1],
+    }
+    if "loads" in arrays:
+        shapes["loads"] = (n, bones, bones)
+    if n == 0:
+        raise ValueError("it has no samples")
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+        if arrays[name].dtype.kind != "f" or not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} has a value that is no finite number")
+    if (np.diff(arrays["t"]) < 0).any():
+        raise ValueError("its times go backwards")
+
+
+def _wrist(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Wrist:
+    names, roles = header["bones"], header["roles"]
+    sizes = arrays["sizes"]
+    if sizes.shape != (len(names), 3) or len(roles) != len(names):
+        raise ValueError("its bones do not fit")
+    if sizes.dtype.kind not in "iu" or sizes.min() < 1:
+        raise ValueError("a bone has no mesh or no balls")
+    first = np.concatenate([np.zeros((1, 3), int), np.cumsum(sizes, axis=0)])
+    for column, name in enumerate(("vertices", "faces", "balls")):
+        if len(arrays[name]) != first[-1, column]:
+            raise ValueError(f"its {name} do not fit")
+    bones = []
+    for k, ((v, f, b), (v_end, f_end, b_end)) in enumerate(pairwise(first)):
+        balls, row = arrays["balls"][b:b_end], arrays["masses"][k]
+        model = BallModel(balls[:, :3], balls[:, 3])
+        mass = MassProperties(float(row[0]), row[1:], arrays["inertias"][k])
+        mesh = _mesh(arrays["vertices"][v:v_end], arrays["faces"][f:f_end])
+        bones.append(Bone(str(names[k]), str(roles[k]), mesh, model, mass))
+    ligaments = _ligaments(header["ligaments"], arrays, len(bones))
+    numbers = tuple(int(number) for number in header["numbers"])
+    centre = np.array(header["centre"], dtype=float)
+    if len(numbers) != len(ligaments) or centre.shape != (3,):
+        raise ValueError("its ligaments or its centre do not fit")
+    title, synthetic = str(header["title"]), bool(header["synthetic"])
+    return Wrist(title, tuple(bones), ligaments, numbers, centre, synthetic)
+
+
+def _mesh(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
+    import trimesh
+
+    if vertices.shape[1:] != (3,) or not np.isfinite(vertices).all():
+        raise AnatomyError("a mesh has a vertex that is no point")
+    if faces.shape[1:] != (3,) or faces.dtype.kind not in "iu":
+        raise AnatomyError("a mesh has faces that are no triangles")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise AnatomyError("a mesh has a face without its vertex")
+    return trimesh.Trimesh(vertices, faces, process=False)
+
+
+def _ligaments(
+    names: list[Any], arrays: dict[str, np.ndarray], bones: int
+) -> Ligaments:
+    ends, points, laws = (arrays[name] for name in _TIES)
+    n = len(names)
+    if ends.shape != (n, 2) or points.shape != (n, 2, 3) or laws.shape != (n, 4):
+        raise ValueError("its ligaments do not fit")
+    if n and not (ends.dtype.kind in "iu" and 0 <= ends.min() and ends.max() < bones):
+        raise ValueError("a ligament has no bone")
+    ties = []
+    for k, name in enumerate(names):
+        one, other = (int(ends[k, 0]), points[k, 0]), (int(ends[k, 1]), points[k, 1])
+        ties.append(Ligament(str(name), *one, *other, *map(float, laws[k])))
+    return Ligaments(ties)
 
 
 class Recorder:
@@ -144,7 +319,7 @@ class Recorder:
     def __init__(self, wrist: Wrist, motion: HandMotion, method: str) -> None:
         self._wrist, self._motion, self._method = wrist, motion, method
         self._detector, self._bodies = wrist.detector(), wrist.bodies()
-        self._rows: list[tuple[np.ndarray, ...]] = []
+        self._rows: list[dict[str, Any]] = []
         self._loads: list[np.ndarray] = []
         self._sizes = np.array([len(bone.model) for bone in wrist.bones])
         self._began = time.perf_counter()
@@ -174,43 +349,38 @@ class Recorder:
         depth = float(contacts.depth.max()) if contacts.count else -TOUCHING_GAP
         state = self._bodies.state(moving.x, moving.frames, moving.v, moving.w)
         kinetic = self._bodies.kinetic_energy(state)[self._wrist.free].sum()
-        ties = self._wrist.ligaments
-        stored = ties.energy(moving) if len(ties) else 0.0
-        single = (t, self._motion.angle_at(t), force, depth, deep, mu)
+        stored = self._wrist.ligaments.energy(moving)
         self._rows.append(
-            (
-                *(np.array(value) for value in single),
-                moving.x.copy(),
-                moving.frames.copy(),
-                np.array(tensions),
-                touching / self._sizes,
-                np.array([kinetic, stored]),
-            )
+            {
+                "t": t,
+                "angles": self._motion.angle_at(t),
+                "x": moving.x.copy(),
+                "frames": moving.frames.copy(),
+                "tensions": np.array(tensions),
+                "forces": force,
+                "depths": depth,
+                "touching": touching / self._sizes,
+                "deep": deep,
+                "friction": mu,
+                "energy": (kinetic, stored),
+            }
         )
 
     def run(self, steps: np.ndarray, unsettled: int) -> WristRun:
         """All samples as a run."""
-        columns = [np.array(column) for column in zip(*self._rows, strict=True)]
-        t, angles, forces, depths, deep, mu, x, frames, tensions = columns[:9]
+        rows, loads = self._rows, self._loads
+        samples: dict[str, Any] = {
+            name: np.array([row[name] for row in rows], float) for name in rows[0]
+        }
         return WristRun(
             wrist=self._wrist,
             motion=self._motion,
             method=self._method,
-            t=t,
-            angles=angles,
-            x=x,
-            frames=frames,
-            tensions=tensions,
-            forces=forces,
-            depths=depths,
-            touching=columns[9],
-            deep=deep,
-            friction=mu,
-            energy=columns[10],
+            **samples,
             steps=steps,
             unsettled=unsettled,
             wall=time.perf_counter() - self._began,
-            loads=np.array(self._loads) if len(self._loads) == len(t) else None,
+            loads=np.array(loads) if len(loads) == len(rows) else None,
         )
 
 
@@ -220,9 +390,7 @@ def resting_run(wrist: Wrist, motion: HandMotion) -> WristRun:
     x = wrist.centres
     still = np.zeros_like(x)
     moving = Moving(x, np.tile(np.eye(3), (len(x), 1, 1)), still, still)
-    ties = wrist.ligaments
-    tensions = ties.tensions(moving) if len(ties) else np.zeros(0)
-    recorder.add(0.0, moving, tensions, 0.0, 0.0)
+    recorder.add(0.0, moving, wrist.ligaments.tensions(moving), 0.0, 0.0)
     return recorder.run(np.zeros(0), 0)
 
 

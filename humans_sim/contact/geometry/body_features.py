@@ -78,8 +78,7 @@ class Balls(NamedTuple):
         """How far they go along unit vectors (k, 3) -> (k,) [m]."""
         if not len(self.radii):
             return np.full(len(directions), -np.inf)
-        heights: np.ndarray = (directions @ self.centres.T + self.radii).max(axis=1)
-        return heights
+        return (directions @ self.centres.T + self.radii).max(axis=1)
 
     def some(self, which: np.ndarray | list[int]) -> Balls:
         """Those of some rows."""
@@ -317,8 +316,7 @@ def _on_circle(normal: np.ndarray, along: float, aims: np.ndarray) -> np.ndarray
     across = aims - np.outer(aims @ normal, normal)
     length = np.linalg.norm(across, axis=1)
     across = across[length > _POINT] / length[length > _POINT, None]
-    nearest: np.ndarray = along * normal + np.sqrt(1.0 - along**2) * across
-    return nearest
+    return along * normal + np.sqrt(1.0 - along**2) * across
 
 
 def _on_two_circles(normals: np.ndarray, along: np.ndarray) -> np.ndarray:

@@ -131,26 +131,18 @@ def _shrunk(vertices: np.ndarray) -> tuple[np.ndarray, float]:
     inside = -(hull.equations[:, :3] @ middle + hull.equations[:, 3])
     radius = min(_THICKEST, _PART * float(inside.min()))
     if len(hull.vertices) > _SMOOTH:
-        return _moved_vertices(vertices, hull, radius), radius
+        # Each moves inwards along the mean of its normals.
+        normals, used = np.zeros_like(vertices), hull.vertices
+        for k in range(3):
+            np.add.at(normals, hull.simplices[:, k], hull.equations[:, :3])
+        length = np.linalg.norm(normals[used], axis=1, keepdims=True)
+        return vertices[used] - radius * normals[used] / length, radius
     planes = hull.equations.copy()
     planes[:, 3] += radius
     corners = HalfspaceIntersection(planes, middle).intersections
     size = float(np.ptp(vertices, axis=0).max())
     _, which = np.unique(np.round(corners / (_SAME * size)), axis=0, return_index=True)
     return corners[which], radius
-
-
-def _moved_vertices(
-    vertices: np.ndarray, hull: ConvexHull, radius: float
-) -> np.ndarray:
-    """Vertices of a smooth solid, moved inwards along the mean of their normals."""
-    normals = np.zeros_like(vertices)
-    for k in range(3):
-        np.add.at(normals, hull.simplices[:, k], hull.equations[:, :3])
-    used = hull.vertices
-    length = np.linalg.norm(normals[used], axis=1, keepdims=True)
-    moved: np.ndarray = vertices[used] - radius * normals[used] / length
-    return moved
 
 
 def _faces(

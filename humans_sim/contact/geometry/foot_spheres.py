@@ -103,11 +103,9 @@ def sole_point_feet(
         raise ParameterError(f"spacing of points must be above 0 m, not {spacing}")
     _corners(model)
     q, points = model.neutral(), {}
+    links = {tag.name: tag.link for tag in model.parts.tags}
     for sole in model.soles:
-        corners = corner_places(model, sole)
-        link = next(
-            tag.link for tag in model.parts.tags if tag.name == sole.contacts[0]
-        )
+        corners, link = corner_places(model, sole), links[sole.contacts[0]]
         pose = model.frame_pose(q, link).actInv(model.frame_pose(q, sole.name))
         points[sole.name] = {
             f"{sole.name}_point_{k}": [link, *pose.act(place).tolist()]
@@ -203,11 +201,9 @@ def _foot(
             "three corners or more in a plane across z of its frame"
         )
     default_radius = min(LENGTH_SHARE * length, WIDTH_SHARE * width)
-    heel = _radius(
-        heel_radius, default_radius, width / 2, f"heel_radius of {sole.name}"
-    )
-    fore = _radius(
-        fore_radius, default_radius, width / 2, f"fore_radius of {sole.name}"
+    heel, fore = (
+        _radius(given, default_radius, width / 2, f"{word} of {sole.name}")
+        for word, given in (("heel_radius", heel_radius), ("fore_radius", fore_radius))
     )
     rear = corners[corners[:, 0] <= low[0] + length / 2]
     front = corners[corners[:, 0] >= low[0] + length / 2]
@@ -223,13 +219,12 @@ def _foot(
         "fore_right": (right[0], right[1], fore),
     }
     balls = []
+    links = {tag.name: tag.link for tag in model.parts.tags}
     for word, (x, y, radius) in places.items():
         within = np.clip([x, y], low[:2] + radius, high[:2] - radius)
         centre = np.array([*within, low[2] + radius])
         nearest = np.argmin(np.linalg.norm(corners - centre, axis=1))
-        link = next(
-            tag.link for tag in model.parts.tags if tag.name == sole.contacts[nearest]
-        )
+        link = links[sole.contacts[nearest]]
         local = model.frame_pose(q, link).actInv(pose.act(centre))
         name = f"{sole.name}_{word}"
         balls.append((name, radius, Tag(name, link, local)))

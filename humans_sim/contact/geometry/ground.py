@@ -46,74 +46,6 @@ _LOWEST = 0.05
 """Least height of rubble, in its greatest: nothing of it lies in the floor's plane."""
 
 
-def stairs_mesh(
-    count: int,
-    rise: float,
-    depth: float,
-    start: float,
-    width: float,
-    name: str = "stairs",
-) -> TriangleMesh:
-    """Stairs that climb along x, standing on the floor, as one mesh."""
-    _check_numbers("stairs", rise=rise, depth=depth, width=width)
-    if not (count >= 1 and count == int(count)):
-        raise ParameterError(f"stairs have one step or more, not {count}")
-    STEPS.check(name, count)
-    profile = [(0.0, 0.0)]
-    for k in range(int(count)):
-        profile += [(k * depth, (k + 1) * rise), ((k + 1) * depth, (k + 1) * rise)]
-    return _extruded(profile, start, width, name)
-
-
-def ramp_mesh(
-    angle: float,
-    length: float,
-    start: float,
-    platform: float,
-    width: float,
-    name: str = "ramp",
-) -> TriangleMesh:
-    """A ramp that climbs along x, standing on the floor, and a level part behind it."""
-    _check_numbers("a ramp", length=length, width=width)
-    if not 0.0 < angle <= 1.5:
-        raise ParameterError(f"angle of a ramp: 0 to 1.5 rad, not {angle}")
-    if not (math.isfinite(platform) and platform >= 0.0):
-        raise ParameterError(f"platform of a ramp: 0 m or more, not {platform}")
-    top = length * math.tan(angle)
-    profile = [(0.0, 0.0), (length, top)]
-    if platform > 0.0:
-        profile.append((length + platform, top))
-    return _extruded(profile, start, width, name)
-
-
-def rubble_field(
-    seed: int,
-    height: float,
-    size: tuple[float, float],
-    spacing: float,
-    start: float,
-    name: str = "rubble",
-) -> HeightField:
-    """Random heights on the floor; their border lies as deep under it.
-
-    A border at the height of the floor would be a buried wall, which feet that slide on
-    the floor run into by a rounding error.
-    """
-    length, width = (float(side) for side in size)
-    _check_numbers("rubble", height=height, length=length, width=width, spacing=spacing)
-    if not (0 <= seed < 2**32 and seed == int(seed)):
-        raise ParameterError(f"seed of rubble: a whole number of 0 or more, not {seed}")
-    sides = [side / spacing for side in (length, width)]
-    HEIGHTS.check(name, *(side + 1 for side in sides))
-    shape = [max(3, round(side) + 1) for side in sides]
-    random = np.random.default_rng(int(seed))
-    heights = height * random.uniform(_LOWEST, 1.0, shape)
-    heights[[0, -1], :] = -height
-    heights[:, [0, -1]] = -height
-    spacings = (length / (shape[0] - 1), width / (shape[1] - 1))
-    return HeightField(heights, spacings, (start, -width / 2, 0.0), name)
-
-
 def _check_numbers(what: str, **numbers: float) -> None:
     for name, number in numbers.items():
         if not (math.isfinite(number) and number > 0):
@@ -207,7 +139,7 @@ class Ground:
                 continue
             solids.append(solid)
             if isinstance(solid, TriangleMesh):
-                solids += solid.further_contacts()
+                solids += [FurtherContact(solid, rank) for rank in range(1, RANKS)]
         object.__setattr__(self, "solids", tuple(solids))
         self.table()
 
@@ -277,7 +209,7 @@ class Ground:
         A negative rise is refused: for stairs down, start on top of them.
         """
         if count < 1 or rise <= 0 or depth <= 0:
-            raise ParameterError("stairs want a count, a rise and a depth above zero")
+            raise ParameterError("stairs need a count, a rise and a depth above zero")
         SOLIDS.check("steps", len(self.solids) + count)
         far = start + count * depth
         boxes = []
@@ -302,7 +234,14 @@ class Ground:
             start: x of the first riser [m].
             width: along y, around y = 0 [m].
         """
-        return self.with_solids(stairs_mesh(count, rise, depth, start, width))
+        _check_numbers("stairs", rise=rise, depth=depth, width=width)
+        if not (count >= 1 and count == int(count)):
+            raise ParameterError(f"stairs have one step or more, not {count}")
+        STEPS.check("stairs", count)
+        profile = [(0.0, 0.0)]
+        for k in range(int(count)):
+            profile += [(k * depth, (k + 1) * rise), ((k + 1) * depth, (k + 1) * rise)]
+        return self.with_solids(_extruded(profile, start, width, "stairs"))
 
     def with_ramp(
         self,
@@ -321,7 +260,16 @@ class Ground:
             platform: length of the level part behind it [m].
             width: along y, around y = 0 [m].
         """
-        return self.with_solids(ramp_mesh(angle, length, start, platform, width))
+        _check_numbers("a ramp", length=length, width=width)
+        if not 0.0 < angle <= 1.5:
+            raise ParameterError(f"angle of a ramp: 0 to 1.5 rad, not {angle}")
+        if not (math.isfinite(platform) and platform >= 0.0):
+            raise ParameterError(f"platform of a ramp: 0 m or more, not {platform}")
+        top = length * math.tan(angle)
+        profile = [(0.0, 0.0), (length, top)]
+        if platform > 0.0:
+            profile.append((length + platform, top))
+        return self.with_solids(_extruded(profile, start, width, "ramp"))
 
     def with_rubble(
         self,
@@ -333,6 +281,9 @@ class Ground:
     ) -> Ground:
         """Random heights on the floor from ``x = start`` on, around y = 0.
 
+        Their border lies as deep under it: at the height of the floor it would be a
+        buried wall, which feet that slide on the floor run into by a rounding error.
+
         Args:
             seed: of the random numbers; the same seed gives the same rubble.
             height: of the highest [m].
@@ -340,7 +291,25 @@ class Ground:
             spacing: of its grid [m].
             start: x at which it begins [m].
         """
-        return self.with_solids(rubble_field(seed, height, size, spacing, start))
+        length, width = (float(side) for side in size)
+        _check_numbers(
+            "rubble", height=height, length=length, width=width, spacing=spacing
+        )
+        if not (0 <= seed < 2**32 and seed == int(seed)):
+            raise ParameterError(
+                f"seed of rubble: a whole number of 0 or more, not {seed}"
+            )
+        sides = [side / spacing for side in (length, width)]
+        HEIGHTS.check("rubble", *(side + 1 for side in sides))
+        shape = [max(3, round(side) + 1) for side in sides]
+        random = np.random.default_rng(int(seed))
+        heights = height * random.uniform(_LOWEST, 1.0, shape)
+        heights[[0, -1], :] = -height
+        heights[:, [0, -1]] = -height
+        spacings = (length / (shape[0] - 1), width / (shape[1] - 1))
+        return self.with_solids(
+            HeightField(heights, spacings, (start, -width / 2, 0.0), "rubble")
+        )
 
     def with_chair(
         self,

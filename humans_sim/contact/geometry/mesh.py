@@ -435,8 +435,7 @@ def _planes(neighbours: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     other = neighbours[face, edge]
     count = len(neighbours)
     graph = coo_matrix((np.ones(len(face)), (face, other)), shape=(count, count))
-    labels: np.ndarray = connected_components(graph, directed=False)[1]
-    return labels
+    return connected_components(graph, directed=False)[1]
 
 
 def _vertex_normals(

@@ -34,8 +34,8 @@ from humans_sim.contact.geometry.mesh import (
 )
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.budget import HEIGHTS, Budget
-from humans_sim.core.errors import FileError, HumansError, ParameterError
-from humans_sim.core.files import read_bytes, read_text
+from humans_sim.core.errors import FileError, ParameterError
+from humans_sim.core.files import read_bytes, read_text, reader_errors
 from humans_sim.core.npz_file import read_npy_header
 
 MESHES = (".stl", ".obj", ".ply")
@@ -56,21 +56,14 @@ def read_image(path: Path | str, budget: Budget) -> np.ndarray:
 
     data = read_bytes(path, FileError, LARGEST_IMAGE)
     at_file = partial(FileError, path=path)
-    try:
+    with reader_errors("a picture", path):
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=_PICTURES) as picture:
                 width, height = picture.size
                 budget.check("the picture", width, height, error=at_file)
-                if picture.mode not in _LEVELS:
-                    grey = picture.convert("L")
-                else:
-                    grey = picture
+                grey = picture if picture.mode in _LEVELS else picture.convert("L")
                 levels = np.asarray(grey, dtype=float) / _LEVELS[grey.mode]
-    except HumansError:
-        raise
-    except Exception as error:  # Pillow's readers raise what they like
-        raise FileError(f"not a picture: {error}", path) from error
     if levels.ndim != 2 or min(levels.shape) < 2:
         raise FileError("the picture is smaller than 2 x 2 pixels", path)
     if levels.max() > 1.0:
@@ -78,24 +71,12 @@ def read_image(path: Path | str, budget: Budget) -> np.ndarray:
     return np.ascontiguousarray(levels[::-1].T)
 
 
-def read_heights(path: Path | str, budget: Budget) -> np.ndarray:
-    """Heights of an array (``.npy``) or a table (``.csv``), one row for each x."""
-    suffix = Path(path).suffix.lower()
-    if suffix == ".npy":
-        return _read_array(path, budget.most)
-    if suffix == ".csv":
-        return _read_table(path, budget)
-    raise FileError(f"heights are read from .npy or .csv, not '{suffix}'", path)
-
-
 def _read_array(path: Path | str, most: int) -> np.ndarray:
     data = read_bytes(path, FileError, LARGEST_ARRAY)
     stream = io.BytesIO(data)
-    try:
+    with reader_errors("an array of heights", path):
         header = read_npy_header(stream, 2, most)
         numbers = np.frombuffer(data, header.kind, header.size, stream.tell())
-    except Exception as error:  # numpy's reader raises what it likes
-        raise FileError(f"not an array of heights: {error}", path) from error
     return numbers.reshape(header.shape, order=header.order).astype(float)
 
 
@@ -136,14 +117,12 @@ def read_mesh_file(
     data = read_bytes(path, FileError, LARGEST_MESH)
     if suffix == ".obj":  # trimesh passes over lines that begin with blanks
         data = re.sub(rb"(?m)^[ \t]+", b"", data)
-    try:
+    with reader_errors("a mesh", path):
         # From memory: what else a file names, such as materials, is not opened.
         mesh: Any = trimesh.load(
             io.BytesIO(data), file_type=suffix[1:], force="mesh", process=False
         )
         vertices, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces)
-    except Exception as error:  # trimesh and its readers raise what they like
-        raise FileError(f"not a mesh: {error}", path) from error
     if vertices.ndim != 2 or vertices.shape[1] != 3:
         raise FileError(f"vertices have three coordinates, not {vertices.shape}", path)
     try:
@@ -238,10 +217,6 @@ class TriangleMesh:
         row[NODES], row[MESH_TRIANGLES] = 0, self._table.triangles
         row[NORMALS], row[COUNT] = self._table.normals, len(self.faces)
         return row
-
-    def further_contacts(self) -> tuple[FurtherContact, ...]:
-        """Contacts of a point in a valley beside the nearest face."""
-        return tuple(FurtherContact(self, rank) for rank in range(1, RANKS))
 
     def thickness(self) -> float:
         """Shortest side of the box around it; infinite for an open surface [m]."""
@@ -373,7 +348,13 @@ class HeightField(TriangleMesh):
             FileError: the file cannot be read, is too large or holds no numbers.
             ParameterError: the numbers cannot be used.
         """
-        grid = read_heights(path, HEIGHTS)
+        suffix = Path(path).suffix.lower()
+        if suffix == ".npy":
+            grid = _read_array(path, HEIGHTS.most)
+        elif suffix == ".csv":
+            grid = _read_table(path, HEIGHTS)
+        else:
+            raise FileError(f"heights are read from .npy or .csv, not '{suffix}'", path)
         return cls(grid, spacing, origin, name, friction)
 
 

@@ -372,8 +372,9 @@ def nearest_on_cores(one: Core, two: Core) -> tuple[np.ndarray, np.ndarray]:
     denominator = aa * bb - ab * ab
     if denominator > _SHARP**2 * aa * bb:
         s = _share((ab * b_apart - bb * a_apart) / denominator)
-    else:
-        s = _middle(aa, ab, a_apart)
+    else:  # the middle of where the second of parallel lines lies over the first
+        ends = [_share(x / aa) for x in (-a_apart, ab - a_apart)] if aa else [0.0, 0.0]
+        s = 0.5 * (min(ends) + max(ends))
     t = _share((ab * s + b_apart) / bb) if bb > 0.0 else 0.0
     s = _share((ab * t - a_apart) / aa) if aa > 0.0 else 0.0
     t = _share((ab * s + b_apart) / bb) if bb > 0.0 else 0.0
@@ -385,14 +386,6 @@ def nearest_on_cores(one: Core, two: Core) -> tuple[np.ndarray, np.ndarray]:
 
 def _share(value: float) -> float:
     return min(max(value, 0.0), 1.0)
-
-
-def _middle(aa: float, ab: float, a_apart: float) -> float:
-    """Middle of where the second of two parallel lines lies over the first."""
-    if aa == 0.0:
-        return 0.0
-    ends = sorted((_share(-a_apart / aa), _share((ab - a_apart) / aa)))
-    return 0.5 * (ends[0] + ends[1])
 
 
 def box_edges(

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.actuation import ScrewDriveMotors
-from humans_sim.actuation.hoist import SUSPENSION_PREFIX, Hoist
+from humans_sim.actuation.hoist import Hoist
 from humans_sim.control.bip.task import BipTask, StepShape, one_step
 from humans_sim.control.task.task_law import TaskLaw, share_forces
 from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
@@ -37,6 +37,7 @@ from humans_sim.core.arrays import PositiveNumbers
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
+from humans_sim.models.links import SUSPENSION_PREFIX
 
 _BARE = 1e4
 """Price of the force of a foot that is about to leave the ground, or has just come."""

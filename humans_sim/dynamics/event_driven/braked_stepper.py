@@ -102,11 +102,6 @@ class BrakedSystem:
         """Configuration and velocity of the model alone."""
         return q[: self.inner.nq], v[: self.inner.nv]
 
-    def with_shoes(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity with all shoes at rest on their joints."""
-        rest = np.zeros(len(self._joints))
-        return np.concatenate([q, rest]), np.concatenate([v, rest])
-
     def largest_deceleration(self, q: np.ndarray) -> float:
         """Largest deceleration of the joints by dry friction alone [rad/s^2]."""
         terms = self.terms(q, np.zeros(self.nv), np.zeros(0, dtype=np.int64))
@@ -210,14 +205,15 @@ class BrakedStepper(Stepper):
         self.system, self.actuation, self.options = system, actuation, options
         self.control = control
         self._braked = braked = BrakedSystem(system)
-        start = braked.with_shoes(np.array(q, float), np.array(v, float))
+        rest = np.zeros(braked.nv - system.nv)  # all shoes on their joints
+        start = np.concatenate([q, rest]), np.concatenate([v, rest])
         clock = None if control is None else _ModelClock(braked, control)
         # Past the end of sliding a trial step goes on with the old friction; a long one
         # would give light joints speeds without bounds.
         longest = min(options.max_step, _TURN / braked.largest_deceleration(start[0]))
         self.inner = EventStepper(
             braked,
-            PartActuation(actuation, system.nq, system.nv, braked.nv - system.nv),
+            PartActuation(actuation, system.nq, system.nv, len(rest)),
             replace(options, max_step=longest),
             t,
             *start,

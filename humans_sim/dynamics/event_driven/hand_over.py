@@ -194,8 +194,7 @@ class HandOver:
 
     def closed(self) -> np.ndarray:
         """The contacts that were closed in the last step (indices)."""
-        which: np.ndarray = np.flatnonzero(self.mode != OPEN)
-        return which
+        return np.flatnonzero(self.mode != OPEN)
 
     def record(self) -> None:
         """Add the event of the time that was handed over so far."""

@@ -277,8 +277,7 @@ class CompiledModel:
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
-        gaps: np.ndarray = model_gaps(self.arrays, q)
-        return gaps
+        return model_gaps(self.arrays, q)
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""

@@ -184,8 +184,7 @@ class ContactModes:
         """Which of the creeping contacts are said to stick, not to slide (k,)."""
         square = motion[:, 1] ** 2 + motion[:, 2] ** 2
         bound = np.where(self.sticks, _SLIPS, _RESTS) * creep_speed
-        sticks: np.ndarray = self.creeps & (square < bound**2)
-        return sticks
+        return self.creeps & (square < bound**2)
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""
@@ -327,7 +326,16 @@ class SmoothMotion:
     def _accept(self, t: float, residual: float, least: float) -> None:
         """Count an evaluation, and remember the least margin; raise where it failed."""
         if not residual < _CONTRADICTION:
-            raise _refusal(residual)
+            if math.isinf(residual):
+                raise StepError(
+                    "the mass matrix is singular here: a chain of joints has lost a "
+                    "direction (gimbal lock), or a body has no mass"
+                )
+            if math.isnan(residual):
+                raise StepError("the forces or the torques are not finite numbers")
+            raise StepError(
+                f"the closed contacts contradict each other (residual {residual:.1e})"
+            )
         self.evaluations += 1
         if least < self.lowest_margin[0]:
             self.lowest_margin = (least, t)
@@ -478,16 +486,3 @@ class SmoothMotion:
         if least >= -FORCE:
             return least
         return self.best_distribution(forces, evaluation).margin
-
-
-def _refusal(residual: float) -> StepError:
-    if math.isinf(residual):
-        return StepError(
-            "the mass matrix is singular here: a chain of joints has lost a "
-            "direction (gimbal lock), or a body has no mass"
-        )
-    if math.isnan(residual):
-        return StepError("the forces or the torques are not finite numbers")
-    return StepError(
-        f"the closed contacts contradict each other (residual {residual:.1e})"
-    )

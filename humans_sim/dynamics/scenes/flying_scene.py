@@ -9,7 +9,7 @@ fourth order, with the loads at each of their stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,11 @@ from humans_sim.bodies.motion import STEPS
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.system import State
 
-LoadsAt = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-"""Generalised forces of everything but contacts and gravity (nv,)."""
 _INSIDE = 1e-9
 """Depth from which on a flight has met something [m]."""
 
@@ -79,7 +78,7 @@ class FlyingScene(SceneSystem):
     def fly(
         self,
         state: State,
-        loads: LoadsAt,
+        loads: AppliedLoads,
         end: tuple[np.ndarray, np.ndarray],
         h: float,
         which: np.ndarray,
@@ -96,12 +95,18 @@ class FlyingScene(SceneSystem):
             chosen = [self.bodies[k].properties for k in free]
             bodies = self._free[free] = RigidBodies(chosen)
         start = (state.q, state.v)
-        before = self._body_state(bodies, free, *start)
+        places = state.q[self.robot_nq :].reshape(-1, 7)[list(free)]
+        speeds = state.v[self.robot_nv :].reshape(-1, 6)[list(free)]
+        turns = np.array([pin.Quaternion(row[3:7]).matrix() for row in places])
+        spins = np.einsum("nij,njk,nk->ni", turns, bodies.inertias, speeds[:, 3:])
+        momenta = bodies.masses[:, None] * speeds[:, :3]
+        before = BodyState(places[:, :3].copy(), turns, momenta, spins)
 
         def forces(t: float, now: BodyState) -> tuple[np.ndarray, np.ndarray]:
             q, v = _between(start, end, (t - state.t) / h, self._quaternions())
             self._put(bodies, free, now, q, v)
-            applied = loads(t, q, v)[self.robot_nv :].reshape(-1, 6)[list(free)]
+            every = loads.at(t, q, v, state.z).applied
+            applied = every[self.robot_nv :].reshape(-1, 6)[list(free)]
             weight = bodies.masses[:, None] * self.gravity
             return applied[:, :3] + weight, np.einsum(
                 "nij,nj->ni", now.R, applied[:, 3:]
@@ -120,16 +125,6 @@ class FlyingScene(SceneSystem):
         raised = bodies.masses @ ((before.x - after.x) @ self.gravity)
         gained = kinetic - float(bodies.kinetic_energy(before).sum()) + float(raised)
         return Flight(q, v, gaps, flying, np.where(flying, v, 0.0), kinetic, gained)
-
-    def _body_state(
-        self, bodies: RigidBodies, free: tuple[int, ...], q: np.ndarray, v: np.ndarray
-    ) -> BodyState:
-        places = q[self.robot_nq :].reshape(-1, 7)[list(free)]
-        speeds = v[self.robot_nv :].reshape(-1, 6)[list(free)]
-        turns = np.array([pin.Quaternion(row[3:7]).matrix() for row in places])
-        spins = np.einsum("nij,njk,nk->ni", turns, bodies.inertias, speeds[:, 3:])
-        momenta = bodies.masses[:, None] * speeds[:, :3]
-        return BodyState(places[:, :3].copy(), turns, momenta, spins)
 
     def _put(
         self,

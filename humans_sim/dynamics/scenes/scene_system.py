@@ -5,6 +5,8 @@ All of them stand in one tree of pinocchio's: the robot first, then a free flyer
 each body. So they share one mass matrix and one contact problem, and a robot can push a
 box. Made for the method ``time_stepping``: the accelerations of contacts between
 movers, which event-driven simulation needs, are not computed.
+
+Actuation and control of the robot see the robot alone.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.bodies.loads import Load, Moving
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.convex_pairs import BOX_SLOTS, CHOICE
@@ -23,10 +26,17 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.actuation_interface import Actuation, PartActuation
 from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.controller import ControlFunction, Controller, ControlState
 from humans_sim.dynamics.joints import BoundedRows, JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs, own_links
-from humans_sim.dynamics.model_system import ModelSystem, touching_record
+from humans_sim.dynamics.model_system import (
+    POSE,
+    TWIST,
+    ModelSystem,
+    touching_record,
+)
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_contacts import (
     SceneContacts,
@@ -84,40 +94,25 @@ class SceneChart:
         starts = [0, *cuts[:-1]]
         kinds = [FreeBaseChart] if robot else []
         kinds += [BodyChart] * bodies
-        self._charts: list[Chart] = [
-            kind(centre[a:b]) for kind, a, b in zip(kinds, starts, cuts, strict=True)
-        ]
-        sizes = [b - a - 1 for a, b in zip(starts, cuts, strict=True)]
-        ends = np.cumsum(sizes)
-        self._parts = [
-            slice(int(e - n), int(e)) for n, e in zip(sizes, ends, strict=True)
+        # Each has a coordinate less than numbers: those of a quaternion are four.
+        self._charts: list[tuple[Chart, slice]] = [
+            (kind(centre[a:b]), slice(a - k, b - k - 1))
+            for k, (kind, a, b) in enumerate(zip(kinds, starts, cuts, strict=True))
         ]
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
         """The configuration at x."""
-        return np.concatenate(
-            [
-                c.configuration(x[p])
-                for c, p in zip(self._charts, self._parts, strict=True)
-            ]
-        )
+        return np.concatenate([c.configuration(x[p]) for c, p in self._charts])
 
     def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The rates of x at the velocity v."""
-        return np.concatenate(
-            [
-                c.rates(x[p], v[p])
-                for c, p in zip(self._charts, self._parts, strict=True)
-            ]
-        )
+        return np.concatenate([c.rates(x[p], v[p]) for c, p in self._charts])
 
     def worn(self, x: np.ndarray) -> bool:
         """Whether anything has turned far from the centre's attitude."""
-        return any(c.worn(x[p]) for c, p in zip(self._charts, self._parts, strict=True))
+        return any(c.worn(x[p]) for c, p in self._charts)
 
 
-_BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
-_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 _ENERGY = 1e-4
 """Energy that a step may add, relative: putting gaps right does a little work."""
 
@@ -178,17 +173,13 @@ class SceneSystem:
         self.robot_nq = robot.nq if robot else 0
         self.robot_nv = robot.nv if robot else 0
         self.locked = np.zeros(0, dtype=np.int64)
-        joints = tuple(robot.joint_names) if robot else ()
-        base = ("base",) if robot else ()
-        self.position_names = (
-            *(f"{b}_{n}" for b in base for n in _BODY),
-            *joints,
-            *(f"{body}_{n}" for body in names for n in _BODY),
-        )
-        self.velocity_names = (
-            *(f"{b}_{n}" for b in base for n in _TWIST),
-            *joints,
-            *(f"{body}_{n}" for body in names for n in _TWIST),
+        self.position_names, self.velocity_names = (
+            (
+                *(f"base_{n}" for n in words if robot),
+                *(robot.joint_names if robot else ()),
+                *(f"{body}_{n}" for body in names for n in words),
+            )
+            for words in (POSE, TWIST)
         )
         self._armature = np.zeros(self.nv)
         if armature is not None:
@@ -493,3 +484,54 @@ class SceneSystem:
         return float(kinetic), float(
             pin.computePotentialEnergy(self._pin, self._data, q)
         )
+
+
+class SceneActuation(PartActuation):
+    """The actuation of a robot among free bodies, on which loads act in their order."""
+
+    def __init__(
+        self,
+        scene: SceneSystem,
+        robot: Actuation | None = None,
+        loads: Sequence[Load] = (),
+    ) -> None:
+        self._scene, self._loads, nv = scene, tuple(loads), scene.robot_nv
+        super().__init__(robot or Actuation(), scene.robot_nq, nv, scene.nv - nv)
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Forces of the robot's actuation and of the loads."""
+        forces, rates = super().dynamics(t, q, v, z)
+        if self._loads:
+            moving = moving_bodies(self._scene, q, v)
+            force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
+            for load in self._loads:
+                load.add(t, moving, force, torque)
+            turned = np.einsum("nji,nj->ni", moving.frames, torque)
+            forces[self._nv :] = np.concatenate([force, turned], axis=1).ravel()
+        return forces, rates
+
+
+def moving_bodies(scene: SceneSystem, q: np.ndarray, v: np.ndarray) -> Moving:
+    """The motion of a scene's bodies, in the world's frame."""
+    places = q[scene.robot_nq :].reshape(-1, 7)
+    speeds = v[scene.robot_nv :].reshape(-1, 2, 3)
+    frames = np.array(
+        [pin.Quaternion(row[3:].copy()).normalized().matrix() for row in places]
+    )
+    spins = np.einsum("nij,nj->ni", frames, speeds[:, 1])
+    return Moving(places[:, :3], frames, speeds[:, 0], spins)
+
+
+class SceneController(Controller):
+    """Shows a robot's controller the robot alone, without contacts and forces."""
+
+    def __init__(self, scene: SceneSystem, robot: ControlFunction) -> None:
+        self._robot, self._nq, self._nv = robot, scene.robot_nq, scene.robot_nv
+        self.period = robot.period if isinstance(robot, Controller) else None
+
+    def __call__(self, t: float, state: ControlState) -> Any:
+        """The command of the robot's controller."""
+        own = ControlState(state.q[: self._nq], state.v[: self._nv], state.z)
+        return self._robot(t, own)

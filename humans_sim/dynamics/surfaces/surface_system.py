@@ -25,7 +25,13 @@ from humans_sim.dynamics.surfaces.surface_contact import (
     pair_motion,
     running_speeds,
 )
-from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms, closing_terms
+from humans_sim.dynamics.system import (
+    EVENT_DRIVEN,
+    TIME_STEPPING,
+    WORN,
+    Terms,
+    closing_terms,
+)
 from humans_sim.results.records import POINT, ContactTable
 from humans_sim.results.run import joint_records
 
@@ -56,10 +62,6 @@ class JointSprings:
         return 0.5 * float(bent @ (self.stiffness * bent))
 
 
-_WORN = 1.0
-"""Rotation from the centre beyond which a new centre is wanted [rad]."""
-
-
 class TreeChart:
     """Coordinates x around a centre: the exponential map of each joint."""
 
@@ -82,7 +84,7 @@ class TreeChart:
 
     def worn(self, x: np.ndarray) -> bool:
         """Whether a coordinate is far from the centre; a rotation may be."""
-        return self._turns and float(np.abs(x).max()) > _WORN
+        return self._turns and float(np.abs(x).max()) > WORN
 
 
 _UNIT = 1e-6

@@ -83,8 +83,7 @@ def least_shift(
         if not inside.any():
             break
         pushed |= inside
-    shift: np.ndarray = spread @ impulses
-    return shift
+    return spread @ impulses
 
 
 def check_speed(
@@ -228,8 +227,7 @@ class ImpulseSteps:
             self.mode = result.mode
         if not before.size:
             return _NOTHING
-        fired: np.ndarray = np.sign(before) * np.sign(loads.signals(state)) < 0
-        return fired
+        return np.sign(before) * np.sign(loads.signals(state)) < 0
 
     def take_until(self, due: float, length: float) -> bool:
         """Steps in one compiled call up to ``due`` [s]; whether that was enough."""
@@ -371,7 +369,7 @@ class ImpulseSteps:
             q, gaps = self._put_right(chart, x, equations, which, closed)
             flight = None
             if self._fly is not None:
-                flight = self._fly(state, self._loads_at, (q, v), h, which)
+                flight = self._fly(state, self._loads, (q, v), h, which)
             if flight is not None:
                 q, v, gaps = flight[:3]
             kinetic, potential = system.energies(q, v)
@@ -415,10 +413,6 @@ class ImpulseSteps:
             changed,
         )
 
-    def _loads_at(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Loads on the system but contacts, with the actuation's states of now."""
-        return self._loads.at(t, q, v, self._state.z).applied
-
     def moments(self) -> np.ndarray:
         """Torsional and rolling moments, means over the last step [N m]."""
         if self.bounded is None:
@@ -454,8 +448,7 @@ class ImpulseSteps:
         """
         inside = self._system.gaps(chart.configuration(x)) < -SETTLED
         inside[which] = False
-        late: np.ndarray = np.flatnonzero(inside)
-        return late
+        return np.flatnonzero(inside)
 
     def _put_right(
         self,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,18 +82,6 @@ class TableBody:
     frame_rotation: np.ndarray
     inertial: Inertial | None
     shapes: tuple[Shape, ...]
-
-
-def turned_shape(shape: Shape, rotation: np.ndarray) -> Shape:
-    """The shape on turned axes."""
-    return replaced_shape(shape, rotation @ shape.origin, rotation @ shape.rotation)
-
-
-def replaced_shape(shape: Shape, origin: np.ndarray, rotation: np.ndarray) -> Shape:
-    """The shape at another place."""
-    return Shape(
-        shape.kind, shape.size, origin, rotation, shape.material, shape.collides
-    )
 
 
 _PI = {"pi": np.pi, "Pi": np.pi}
@@ -217,14 +205,15 @@ def _body(
         raise fields["mass"].error(f"the mass {mass:g} is negative")
     xx, yy, zz, xy, xz, yz = fields["inertia"].vector(6, names)
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    inertial = Inertial.about_origin(
-        mass,
-        frame.rotation @ fields["com"].vector(3, names),
-        frame.rotation @ inertia @ frame.rotation.T,
-    )
+    com = frame.rotation @ fields["com"].vector(3, names)
+    # From the inertia about the frame's origin (Huygens' theorem).
+    transfer = mass * (com @ com * np.eye(3) - np.outer(com, com))
+    inertia = frame.rotation @ inertia @ frame.rotation.T - transfer
+    inertial = Inertial(mass, com, inertia)
+    turn = frame.rotation
     shapes = tuple(
-        turned_shape(read_shape(v, names), frame.rotation)
-        for v in (fields["visuals"] if "visuals" in fields else ())
+        replace(shape, origin=turn @ shape.origin, rotation=turn @ shape.rotation)
+        for shape in (read_shape(v, names) for v in fields.get("visuals", ()))
     )
     return TableBody(
         frame.body, parent, origin, rotations, frame.rotation, inertial, shapes
@@ -312,14 +301,6 @@ def tree_layout(
     height = 0.0 if lowest is None else -lowest
     segments = tuple(body.name for body in bodies)
     return HumansLayout(joints, BASE_ROTATION, height, segments)
-
-
-def zero_places(bodies: Sequence[TableBody]) -> dict[str, np.ndarray]:
-    """Origins of the bodies from that of the base, in the zero position [m]."""
-    places: dict[str, np.ndarray] = {}
-    for body in bodies:
-        places[body.name] = places.get(body.parent, np.zeros(3)) + body.origin
-    return places
 
 
 def _base_rotation(frames: Mapping[int, DhFrame], joints: int) -> str:

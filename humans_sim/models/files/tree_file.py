@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,13 +36,11 @@ from humans_sim.models.files.denavit_hartenberg import (
     TableBody,
     dh_bodies,
     dh_layout,
-    replaced_shape,
     tree_layout,
-    zero_places,
     zero_position,
 )
 from humans_sim.models.files.urdf_file import MOST_LINKS, TAG
-from humans_sim.models.points import matrix_to_ros, signed_axis, to_humans, to_ros
+from humans_sim.models.points import ROS_FROM_HUMANS, signed_axis, to_humans, to_ros
 
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
 _MIRROR = np.array([1.0, 1.0, -1.0])
@@ -317,10 +316,12 @@ class TreeFile:
                 parent, origin = child, np.zeros(3)
             inertial = body.inertial
             if inertial is not None:
-                inertial = Inertial(
-                    inertial.mass, to_ros(inertial.com), matrix_to_ros(inertial.inertia)
-                )
-            shapes = tuple(_shape_to_ros(shape) for shape in body.shapes)
+                turned = ROS_FROM_HUMANS @ inertial.inertia @ ROS_FROM_HUMANS.T
+                inertial = Inertial(inertial.mass, to_ros(inertial.com), turned)
+            shapes = tuple(
+                replace(s, origin=to_ros(s.origin), rotation=to_ros(s.rotation.T).T)
+                for s in body.shapes
+            )
             links.append(Link(body.name, inertial, shapes))
         limits.check_all_used()
         return tuple(links), tuple(joints)
@@ -411,7 +412,9 @@ def _lowest(
     bodies: list[TableBody], tags: tuple[Tag, ...], contacts: tuple[str, ...]
 ) -> float | None:
     """Height of the lowest contact over the base in the zero position [m]."""
-    places = zero_places(bodies)
+    places: dict[str, np.ndarray] = {}
+    for body in bodies:
+        places[body.name] = places.get(body.parent, np.zeros(3)) + body.origin
     heights = [
         float(places[tag.link][1] + to_humans(tag.position)[1])
         for tag in tags
@@ -425,8 +428,4 @@ def _mirrored(shape: Shape, mirror: np.ndarray) -> Shape:
     slender = shape.kind in SLENDER
     own = np.array([1.0, mirror[2], 1.0]) if slender else mirror
     rotation = np.diag(mirror) @ shape.rotation @ np.diag(own)
-    return replaced_shape(shape, mirror * shape.origin, rotation)
-
-
-def _shape_to_ros(shape: Shape) -> Shape:
-    return replaced_shape(shape, to_ros(shape.origin), to_ros(shape.rotation.T).T)
+    return replace(shape, origin=mirror * shape.origin, rotation=rotation)

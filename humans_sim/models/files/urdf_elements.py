@@ -125,11 +125,6 @@ _KINDS = {
 }
 
 
-def check_elements(robot: ET.Element) -> bool:
-    """Check what urdfdom will read; whether numbers had blanks that it takes amiss."""
-    return _check(robot, "robot", "")
-
-
 def check_numbers(element: ET.Element, name: str, count: int, part: str = "") -> bool:
     """Check an attribute that may be missing; whether it had needless blanks."""
     text = element.get(name)
@@ -195,8 +190,11 @@ def is_tiny(shape: ET.Element) -> bool:
     return any(size < SMALLEST_SIZE for name in _SIZES for size in numbers(shape, name))
 
 
-def _check(element: ET.Element, tag: str, part: str) -> bool:
-    """Check an element and all below it; ``part`` is the link or joint it is of."""
+def check_elements(element: ET.Element, tag: str = "robot", part: str = "") -> bool:
+    """Check what urdfdom will read; whether numbers had blanks that it takes amiss.
+
+    Of an element and all below it; ``part`` is the link or joint it is of.
+    """
     kind = _KINDS[tag]
     _check_attributes(element, kind, part)
     counts = Counter(child.tag for child in element)
@@ -216,7 +214,7 @@ def _check(element: ET.Element, tag: str, part: str) -> bool:
             name = child.get("name", "")
             named = tag == "robot"
             below = f"{child.tag} {shortened(name)}" if named else part
-            changed |= _check(child, child.tag, below)
+            changed |= check_elements(child, child.tag, below)
         elif child.tag not in known:
             word = child.tag.lower()[:_LONGEST_NAME]
             similar = difflib.get_close_matches(word, known, 1, _SIMILAR)

@@ -343,10 +343,6 @@ def urdf_parts(
         humans=layout,
         urdf=text,
         rotors=drive,
-        parameters={},
-        lengths={},
-        given_lengths={},
-        given_tags={},
         source=path,
         self_collision=own_links,
     )

@@ -136,7 +136,11 @@ def _value(node: ast.expr, names: Names, depth: int) -> Value:
         case ast.Constant(value=bool() | int() | float() | str() as constant):
             return _bounded(constant)
         case ast.Name(id=name):
-            return _named(name, names)
+            value = names(name)
+            value = CONSTANTS.get(name) if value is None else value
+            if value is None:
+                raise ExpressionError(f"unknown name '{shortened(name)}'")
+            return value
         case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
             return CONSTANTS[name]
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
@@ -172,15 +176,6 @@ def _refuse(node: ast.expr) -> Value:
         f"'{unparsed(node)}' is beyond the arithmetic that is read here: expand the "
         "file with xacro itself, and load the URDF"
     )
-
-
-def _named(name: str, names: Names) -> Value:
-    value = names(name)
-    if value is None:
-        value = CONSTANTS.get(name)
-    if value is None:
-        raise ExpressionError(f"unknown name '{shortened(name)}'")
-    return value
 
 
 def _function(node: ast.expr) -> Callable[..., Any]:

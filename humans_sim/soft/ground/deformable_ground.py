@@ -225,18 +225,13 @@ class DeformableGround:
         self.worst_residual = 0.0
         self.screen.set(np.zeros(self.screen.shape))
 
-    def is_beside(self, points: np.ndarray) -> np.ndarray:
-        """Whether what points press on is not on the screen (n,)."""
+    def check_on(self, points: np.ndarray) -> None:
+        """Refuse points that press on what is not on the screen."""
         spacing = self.screen.spacing
         place = (np.asarray(points, float)[:, :2] - self.origin[:2]) / spacing
         room = self.patch / spacing - 1.0
         last = np.array(self.screen.shape) - 1
-        beside: np.ndarray = ((place < room) | (place > last - room)).any(axis=1)
-        return beside
-
-    def check_on(self, points: np.ndarray) -> None:
-        """Refuse points beside the screen."""
-        outside = self.is_beside(points)
+        outside = ((place < room) | (place > last - room)).any(axis=1)
         if outside.any():
             x, y = points[int(np.argmax(outside)), :2]
             raise SoftError(
@@ -278,8 +273,7 @@ class DeformableGround:
         """Height of the surface under or over points (n, 2 or 3) [m]."""
         pins, weights = self.patches(np.asarray(points, dtype=float))
         surface = self.screen.deviations.ravel()[pins]
-        height: np.ndarray = self.origin[2] + np.sum(weights * surface, axis=1)
-        return height
+        return self.origin[2] + np.sum(weights * surface, axis=1)
 
     def step(self, points: np.ndarray, velocities: np.ndarray) -> np.ndarray:
         """One sample under points.

@@ -80,7 +80,6 @@ class ColourLaw:
     colour: Sequence[float] = (255.0, 255.0, 255.0)
 
     def __post_init__(self) -> None:
-        """Refuse a law without slope, and colours that are none."""
         if self.full == self.black:
             raise SoftError("a colour law needs two numbers that differ")
         if len(self.colour) != 3 or not all(0 <= c <= 255 for c in self.colour):
@@ -150,8 +149,7 @@ class Footprints:
         rise = self.steepest() if steepest is None else steepest
         law = ColourLaw(-4.0 * max(rise, 1e-6), 0.0, colour)
         image = picture(self.heights, law, "light", light=(0.7, -0.7), pixels=3)
-        turned: np.ndarray = image.transpose(1, 0, 2)[::-1]
-        return turned
+        return image.transpose(1, 0, 2)[::-1]
 
 
 @dataclass(frozen=True)

@@ -306,8 +306,7 @@ class GroundReaction:
     def _heights(self, q: np.ndarray) -> np.ndarray:
         """Of all points over the ground at rest (n,) [m]."""
         gaps = self._system.gaps(q)[self._rows]
-        height: np.ndarray = gaps - self._ground.thickness
-        return height
+        return gaps - self._ground.thickness
 
     def _places(self) -> np.ndarray:
         """Of all points in the world, where heights were asked for last (n, 3) [m]."""

@@ -71,6 +71,7 @@ class PinScreen:
         spacing: [m].
         rest: [m].
         time: of the heights [s].
+        stencil: coefficients of a sample.
 
     Raises:
         SoftError: a shape or edge that is none.
@@ -99,7 +100,7 @@ class PinScreen:
         self._buffers = [np.zeros(bordered) for _ in range(3)]
         self._inner = tuple(slice(1, -1) for _ in shape)
         self._force = np.zeros(shape)
-        self._stencil = _stencil(law, len(shape), EDGES[edges])
+        self.stencil = _stencil(law, len(shape), EDGES[edges])
         self._marked: np.ndarray | None = None
 
     @property
@@ -110,15 +111,13 @@ class PinScreen:
     @property
     def heights(self) -> np.ndarray:
         """Of all pins now [m]."""
-        height: np.ndarray = self.rest + self._buffers[0][self._inner]
-        return height
+        return self.rest + self._buffers[0][self._inner]
 
     @property
     def velocities(self) -> np.ndarray:
         """Of all pins, backwards [m/s]."""
         now, before = (b[self._inner] for b in self._buffers[:2])
-        speed: np.ndarray = (now - before) / self.law.period
-        return speed
+        return (now - before) / self.law.period
 
     def set(self, deviations: np.ndarray, before: np.ndarray | None = None) -> None:
         """Set deviations from rest now, and one sample ago: the same where None [m]."""
@@ -134,15 +133,8 @@ class PinScreen:
         self._advance()
 
     def _advance(self) -> None:
-        now, before, spare = self._buffers
-        STEPS[len(self.shape)](now, before, spare, self._force, self._stencil)
-        self._buffers = [spare, now, before]
-        self.time += self.law.period
-
-    @property
-    def stencil(self) -> kernels.Stencil:
-        """Coefficients of a sample."""
-        return self._stencil
+        spare, now, before = self.turn_buffers()
+        STEPS[len(self.shape)](now, before, spare, self._force, self.stencil)
 
     def turn_buffers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Begin a sample that a kernel makes: :meth:`bordered`, the first to be filled.
@@ -171,7 +163,7 @@ class PinScreen:
             return
         self._force[...] = 0.0 if force is None else force
         buffers = tuple(self._buffers)
-        newest = kernels.run_2(buffers, self._force, self._stencil, steps)
+        newest = kernels.run_2(buffers, self._force, self.stencil, steps)
         order = (newest, (newest + 1) % 3, (newest + 2) % 3)
         self._buffers = [buffers[index] for index in order]
         self.time += steps * self.law.period
@@ -216,13 +208,12 @@ class PinScreen:
         law = self.law
         if len(self.shape) == 2:
             numbers = law.mass / law.period**2, law.ground_stiffness, law.stiffness
-            edges = self._stencil.edges
-            return float(kernels.energy_2(now, before, numbers, edges))
+            return float(kernels.energy_2(now, before, numbers, self.stencil.edges))
         v = (now - before)[self._inner] / law.period
         total = 0.5 * law.mass * float(np.sum(v * v))
         total += 0.5 * law.ground_stiffness * float(np.sum((now * before)[self._inner]))
         for buffer in (now, before):
-            BORDERS[len(self.shape)](buffer, self._stencil.edges)
+            BORDERS[len(self.shape)](buffer, self.stencil.edges)
         for axis in range(len(self.shape)):
             count = range(len(self.shape))
             others = tuple(slice(None) if a == axis else slice(1, -1) for a in count)

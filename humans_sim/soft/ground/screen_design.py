@@ -58,7 +58,6 @@ class ScreenLaw:
     viscosity: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no number, and masses and periods of 0 or less."""
         for name, value in self.__dict__.items():
             if not math.isfinite(value):
                 raise SoftError(f"pin screen: {name} is {value}, must be a number")

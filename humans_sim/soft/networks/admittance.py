@@ -39,11 +39,6 @@ def of_link(
     return np.asarray(stiffness / (1j * np.asarray(omega, dtype=float)) + viscosity)
 
 
-def side_by_side(*admittances: np.ndarray) -> np.ndarray:
-    """Sum of admittances that share a velocity."""
-    return np.asarray(sum(admittances))
-
-
 def in_a_row(*admittances: np.ndarray) -> np.ndarray:
     """Inverse of the sum of inverses, of admittances that share a force."""
     return np.asarray(1.0 / sum(1.0 / y for y in admittances))
@@ -65,7 +60,8 @@ def of_network(
     if index not in free:
         raise SoftError(f"'{mass}' does not move: its admittance is without bounds")
     row = int(np.flatnonzero(free == index)[0])
-    k, z, masses = (np.asarray(_dense(part)) for part in matrices(simulation))
+    sparse_k, sparse_z, masses = matrices(simulation)
+    k, z = sparse_k.toarray(), sparse_z.toarray()
     along = np.zeros(len(masses))
     along[3 * row : 3 * row + 3] = direction / np.linalg.norm(direction)
     values = []
@@ -76,39 +72,26 @@ def of_network(
 
 
 def of_inertia(
-    inertia: np.ndarray,
-    jacobian: np.ndarray,
-    omega: np.ndarray | float,
-    damping: np.ndarray | None = None,
-    stiffness: np.ndarray | None = None,
+    inertia: np.ndarray, jacobian: np.ndarray, omega: np.ndarray | float
 ) -> np.ndarray:
     r"""Admittance at a point of an articulated body with a mass matrix (nv, nv).
 
-    :math:`Y = [J (j \omega M + D + K / j \omega)^{-1} J^T]^{-1}`
+    :math:`Y = [J (j \omega M)^{-1} J^T]^{-1}`
 
     Args:
         inertia: the mass matrix M.
         jacobian: of the point's velocity: one to three rows (r, nv).
         omega: angular frequencies [rad/s].
-        damping: of the coordinates (nv,) [N m s/rad]; none where None.
-        stiffness: of the coordinates (nv,) [N m/rad]; none where None.
 
     Returns:
         Matrices (frequencies, r, r) [N s/m].
     """
     jacobian = np.atleast_2d(jacobian)
-    size = len(inertia)
-    d = np.diag(np.zeros(size) if damping is None else damping)
-    k = np.diag(np.zeros(size) if stiffness is None else stiffness)
     values = []
     for w in np.atleast_1d(omega):
-        dynamic = 1j * w * inertia + d + k / (1j * w)
+        dynamic = 1j * w * inertia
         values.append(np.linalg.inv(jacobian @ np.linalg.solve(dynamic, jacobian.T)))
     return np.array(values)
-
-
-def _dense(part: object) -> np.ndarray:
-    return part.toarray() if hasattr(part, "toarray") else np.asarray(part)
 
 
 Verdict = Literal["independent", "first drives", "second drives", "both ways"]

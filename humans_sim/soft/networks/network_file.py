@@ -55,12 +55,10 @@ def load_network(path: str | Path) -> NetworkSimulation:
         name: _add_box(network, name, value, known)
         for name, value in _entries(fields, "boxes").items()
     }
-    if "links" in fields:
-        for value in fields["links"]:
-            _add_link(network, value, known)
-    if "crowds" in fields:
-        for value in fields["crowds"]:
-            _add_crowd(network, value, known, groups)
+    for value in fields.get("links", ()):
+        _add_link(network, value, known)
+    for value in fields.get("crowds", ()):
+        _add_crowd(network, value, known, groups)
     gravity = _vector_of(fields, "gravity")
     with located_errors(top):
         period = fields["period"].number()

@@ -43,7 +43,6 @@ class GeometricCoat:
     weights: np.ndarray
 
     def __post_init__(self) -> None:
-        """Refuse weights that do not follow a motion of all control points."""
         weights = np.asarray(self.weights, dtype=float)
         if weights.ndim != 2 or not np.isfinite(weights).all():
             raise SoftError("weights of a coat are a table of points by controls")
@@ -175,33 +174,23 @@ COAT_CURVES = (
 """The same of the coat."""
 
 
-@dataclass(frozen=True)
-class PuppetSizes:
-    """Sizes and material of a puppet.
-
-    Masses, of the puppet's and of its coat's [kg]; stiffness [N/m] and viscosity
-    [N s/m] of bones, of the links that keep it upright, and of the coat.
-    """
-
-    mass: float = 0.05
-    bone: tuple[float, float] = (1500.0, 0.6)
-    posture: tuple[float, float] = (600.0, 1.0)
-    cloth_mass: float = 0.002
-    cloth: tuple[float, float] = (8.0, 0.02)
+_MASS, _CLOTH_MASS = 0.05, 0.002
+"""Of each mass of the puppet, and of its coat [kg]."""
+_BONE_LAW, _POSTURE_LAW, _CLOTH_LAW = (1500.0, 0.6), (600.0, 1.0), (8.0, 0.02)
+"""Of bones, of links that keep it upright, of the coat [N/m, N s/m]."""
 
 
-def puppet(coat: bool = False, sizes: PuppetSizes | None = None) -> Network:
+def puppet(coat: bool = False) -> Network:
     """The puppet of 14 masses, its feet driven; with its coat of 6 where asked for."""
-    sizes = PuppetSizes() if sizes is None else sizes
     network, points = Network(), {}
     for name, (left, up) in PLACES.items():
         place = (0.0, left, up)
         if name in FEET:
             points[name] = network.add_driven(place, name)
         else:
-            points[name] = network.add_mass(sizes.mass, place, name=name)
+            points[name] = network.add_mass(_MASS, place, name=name)
     bones = (*itertools.combinations(_HEAD, 2), *_BONES)
-    for pairs, law in ((bones, sizes.bone), (_POSTURE, sizes.posture)):
+    for pairs, law in ((bones, _BONE_LAW), (_POSTURE, _POSTURE_LAW)):
         for a, b in pairs:
             _join(network, points[a], points[b], law)
     if coat:
@@ -209,9 +198,9 @@ def puppet(coat: bool = False, sizes: PuppetSizes | None = None) -> Network:
             first, second = (network.positions[points[end].index] for end in ends)
             side = 0.03 if name.startswith("l_") else -0.03
             place = (first + second) / 2 + np.array([0.0, side, 0.0])
-            mass = network.add_mass(sizes.cloth_mass, place, name=name)
+            mass = network.add_mass(_CLOTH_MASS, place, name=name)
             for end in ends:
-                _join(network, mass, points[end], sizes.cloth)
+                _join(network, mass, points[end], _CLOTH_LAW)
     return network
 
 

@@ -168,8 +168,7 @@ class NetworkSimulation:
     @property
     def velocities(self) -> np.ndarray:
         """Of all masses, backwards (n, 3) [m/s]."""
-        difference: np.ndarray = (self._motion.now - self._motion.before) / self.period
-        return difference
+        return (self._motion.now - self._motion.before) / self.period
 
     @property
     def forces(self) -> np.ndarray:
@@ -179,8 +178,7 @@ class NetworkSimulation:
     @property
     def rest_lengths(self) -> np.ndarray:
         """Of the conditional links: they follow where links yield (c,) [m]."""
-        rest: np.ndarray = self._memory.rest[:, 0].copy()
-        return rest
+        return self._memory.rest[:, 0].copy()
 
     def push(self, mass: str, force: Sequence[float] | np.ndarray) -> None:
         """Add a force [N] on a mass for the next sample."""

@@ -72,11 +72,11 @@ class StabilityReport:
 
 
 def matrices(
-    simulation: NetworkSimulation, geometric: bool = True
+    simulation: NetworkSimulation,
 ) -> tuple[sp.csr_matrix, sp.csr_matrix, np.ndarray]:
     """Stiffness and viscosity of the moving masses now, and their masses.
 
-    Links count in their states of now; geometric: tension stiffens them across.
+    Links count in their states of now; tension stiffens them across.
 
     Returns:
         K (3 n, 3 n) [N/m], Z [N s/m], and masses of the coordinates (3 n,) [kg].
@@ -88,7 +88,7 @@ def matrices(
     d = np.maximum(links["distance"], 1e-300)
     u = across / d[:, None]
     outer = u[:, :, None] * u[:, None, :]
-    tension = links["stiffness"] * (d - links["rest"]) / d if geometric else 0.0 * d
+    tension = links["stiffness"] * (d - links["rest"]) / d
     flat = np.eye(3) - outer
     k_blocks = links["stiffness"][:, None, None] * outer + tension[:, None, None] * flat
     z_blocks = links["viscosity"][:, None, None] * outer
@@ -152,7 +152,11 @@ def stability_report(simulation: NetworkSimulation) -> StabilityReport:
     radius = None
     lowest = _largest(-k)
     if len(masses) <= DENSE // 2:
-        radius = companion_radius(period**2 * k.toarray(), period * z.toarray())
+        # The largest root of X_{n+1} = (2 - Z - K) X_n + (Z - 1) X_{n-1}.
+        full_k, full_z = period**2 * k.toarray(), period * z.toarray()
+        one = np.eye(len(masses))
+        blocks = [[2 * one - full_z - full_k, full_z - one], [one, 0.0 * one]]
+        radius = float(np.abs(scipy.linalg.eigvals(np.block(blocks))).max())
     if -lowest[0] * period**2 < -1e-7:
         mode = lowest[1]
         mode_k, mode_z = -lowest[0] * period**2, float(mode @ (z @ mode)) * period
@@ -161,17 +165,6 @@ def stability_report(simulation: NetworkSimulation) -> StabilityReport:
     name = simulation.network.names[free[int(np.argmax(moved))]]
     stable = period <= longest * (1 + SLACK) and mode_k >= -1e-7
     return StabilityReport(stable, radius, longest, mode_k, mode_z, name)
-
-
-def companion_radius(k: np.ndarray, z: np.ndarray) -> float:
-    r"""Largest modulus of the roots of :math:`X_{n+1} = (2-Z-K) X_n + (Z-1) X_{n-1}`.
-
-    With K = T² M^-1/2 k M^-1/2 and Z = T M^-1/2 z M^-1/2 (n, n).
-    """
-    size = len(k)
-    one = np.eye(size)
-    companion = np.block([[2 * one - z - k, z - one], [one, np.zeros_like(one)]])
-    return float(np.abs(scipy.linalg.eigvals(companion)).max())
 
 
 def _largest(matrix: sp.csr_matrix) -> tuple[float, np.ndarray]:

@@ -197,7 +197,6 @@ class Scale:
     space: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        """Refuse bands that are none."""
         for low, high in (self.time, self.values, self.space):
             if not 0.0 < low <= high:
                 raise SoftError(f"a band from {low:g} to {high:g} is none")

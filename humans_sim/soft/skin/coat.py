@@ -47,7 +47,7 @@ from humans_sim.soft.networks.laws import Stop, ViscoSpring
 from humans_sim.soft.networks.network import Network
 from humans_sim.soft.networks.simulation import NetworkSimulation
 from humans_sim.soft.networks.stability import safe_period, stability_report
-from humans_sim.soft.packed_numbers import packed_tracks
+from humans_sim.soft.packed_numbers import packed_heights
 
 Kind = Literal["sheet", "strands", "pack"]
 KINDS: tuple[Kind, ...] = ("sheet", "strands", "pack")
@@ -84,7 +84,6 @@ class Piece:
     lean: float = 0.15
 
     def __post_init__(self) -> None:
-        """Refuse what cannot hang."""
         dimensions = 3 if self.kind == "pack" else 2
         if len(self.size) != dimensions or len(self.counts) != dimensions:
             need = f"{dimensions} sizes and counts"
@@ -234,13 +233,13 @@ class Coat:
     def record(self) -> dict[str, Any]:
         """Its record in a run."""
         reaction = self._reaction
+        record = {"name": self.name, "pieces": [piece.name for piece in self.pieces]}
         if reaction is None:
-            return {"name": self.name, "pieces": [piece.name for piece in self.pieces]}
+            return record
         places = list(reaction.tracks.values())
         tracks = np.array(places).reshape(-1, len(reaction.masses), 3)
         return {
-            "name": self.name,
-            "pieces": [piece.name for piece in self.pieces],
+            **record,
             "two_way": self.two_way,
             "period": self.period,
             "longest_period": reaction.longest_period,
@@ -250,7 +249,7 @@ class Coat:
             "lines": self.lines.tolist(),
             "times": list(reaction.tracks),
             "shape": list(tracks.shape),
-            "tracks": packed_tracks(tracks),
+            "tracks": packed_heights(np.diff(tracks, axis=0, prepend=0.0)),
         }
 
 
@@ -347,11 +346,6 @@ _STEP = 1e-6
 """Time of a difference that gives velocities [s]."""
 
 
-def refuse_heavy(system: Any, q: np.ndarray, coat: Coat) -> None:
-    """Refuse a coat that cannot come after the body, before anything is simulated."""
-    refuse_two_way(coat_influences(system, q, coat))
-
-
 def with_coat(run: Run, system: Any, coat: Coat) -> Run:
     """A run of a biped, with its locks, that wears a coat one way.
 
@@ -360,29 +354,23 @@ def with_coat(run: Run, system: Any, coat: Coat) -> Run:
     reaction = coat.reaction(system)
     reaction.put_on(run.q[0])
     reaction.keep(float(run.t[0]))
-    track = _track(run, reaction)
+    places, rates = [], []
+    for q, v in zip(run.q, run.v, strict=True):
+        here = reaction.places(q)
+        ahead = reaction.places(pin.integrate(system.model.pin, q, _STEP * v))
+        places.append(here)
+        rates.append((ahead - here) / _STEP)
+    track = CubicHermiteSpline(run.t, np.array(places), np.array(rates))
     samples = np.floor((run.t[-1] - run.t[0]) / coat.period + 1e-9)
     steps = SAMPLES.check(coat.name, samples, error=SoftError)
     times = run.t[0] + coat.period * np.arange(1, steps + 1)
     due = 1
-    for t, places in zip(times, track(times), strict=True):
-        reaction.follow(places)
+    for t, driven in zip(times, track(times), strict=True):
+        reaction.follow(driven)
         if due < len(run) and t >= run.t[due] - 0.5 * coat.period:
             reaction.keep(float(run.t[due]))
             due += 1
     return replace(run, info={**run.info, coat.record_key: coat.record()})
-
-
-def _track(run: Run, reaction: Any) -> CubicHermiteSpline:
-    """Places of what is driven over the time of a run."""
-    tree = reaction.system.model.pin
-    places, rates = [], []
-    for q, v in zip(run.q, run.v, strict=True):
-        here = reaction.places(q)
-        ahead = reaction.places(pin.integrate(tree, q, _STEP * v))
-        places.append(here)
-        rates.append((ahead - here) / _STEP)
-    return CubicHermiteSpline(run.t, np.array(places), np.array(rates))
 
 
 class CoatReaction:

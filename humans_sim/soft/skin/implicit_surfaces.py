@@ -60,7 +60,6 @@ class Blob:
     decay: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse a field that grows outwards."""
         if not self.decay > 0.0:
             raise SoftError(f"a blob: its decay is {self.decay:g}, must be above 0")
 
@@ -87,7 +86,6 @@ class DistanceField:
     radius: float
 
     def __post_init__(self) -> None:
-        """Refuse a radius of 0 or less."""
         if not self.radius > 0.0:
             raise SoftError(f"a field: its radius is {self.radius:g}, must be above 0")
 
@@ -102,7 +100,9 @@ class DistanceField:
     def value(self, points: np.ndarray) -> np.ndarray:
         """At points (n, 3)."""
         s = np.sum(self._away(points) ** 2, axis=-1) / self.radius**2
-        return np.where(s < 1, wyvill(np.minimum(s, 1.0)), 0.0)
+        # 1 - 22/9 s + 17/9 s² - 4/9 s³ of s = (r / R)²: 0 with no slope at s = 1.
+        c = np.minimum(s, 1.0)
+        return np.where(s < 1, 1 + c * (-22 / 9 + c * (17 / 9 - 4 / 9 * c)), 0.0)
 
     def gradient(self, points: np.ndarray) -> np.ndarray:
         """At points (n, 3)."""
@@ -110,11 +110,6 @@ class DistanceField:
         s = np.sum(away**2, axis=-1) / self.radius**2
         slope = np.where(s < 1, -4 / 3 * s**2 + 34 / 9 * s - 22 / 9, 0.0)
         return np.asarray(slope[..., None] * 2 * away / self.radius**2)
-
-
-def wyvill(square: np.ndarray) -> np.ndarray:
-    """1 - 22/9 s + 17/9 s² - 4/9 s³ of s = (r / R)²: 0 with no slope at s = 1."""
-    return np.asarray(1 + square * (-22 / 9 + square * (17 / 9 - 4 / 9 * square)))
 
 
 @dataclass(frozen=True)
@@ -133,7 +128,6 @@ class SegmentField:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse segments without length and widths of 0 or less."""
         length = np.linalg.norm(np.subtract(self.end, self.start))
         if not (self.width > 0.0 and length > 0.0):
             raise SoftError("a segment's field needs a length and a width above 0")
@@ -178,7 +172,6 @@ class Blend:
     _matrix: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Set up who blends with whom."""
         count = len(self.elements)
         if not count:
             raise SoftError("a blend of no fields")
@@ -351,10 +344,11 @@ class ProbeField:
     def value(self, places: np.ndarray) -> np.ndarray:
         """Modulus of the force on a probe at places (m, 3) (m,) [N]."""
         total = np.zeros((len(places), 3))
+        states = state_table([self.law.automaton()], 1.0)
         for point in np.asarray(self.points, dtype=float):
             away = places - point
             distance = np.linalg.norm(away, axis=1)
-            force = _forces(self.law, distance - self.radius)
+            force = kernels.forces_at_rest(states, distance - self.radius)
             with np.errstate(invalid="ignore", divide="ignore"):
                 u = np.where(distance[:, None] > 0, away / distance[:, None], 0.0)
             total += force[:, None] * u
@@ -438,9 +432,3 @@ def contour(
     field = ProbeField(points, law, radius)
     inside = (field.value(grid) > sensitivity).reshape(counts)
     return Contour(inside, low, spacing, field, sensitivity)
-
-
-def _forces(law: LinkLaw, distances: np.ndarray) -> np.ndarray:
-    """Repelling forces of a law at rest at distances (n,) [N]."""
-    states = state_table([law.automaton()], 1.0)
-    return np.asarray(kernels.forces_at_rest(states, np.ascontiguousarray(distances)))

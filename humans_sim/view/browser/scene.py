@@ -16,8 +16,7 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import HumansError
 from humans_sim.models import Model
 from humans_sim.soft.ground.footprints import Footprints
-from humans_sim.soft.skin.making import has_skin, skin_of
-from humans_sim.soft.skin.skin import Skin
+from humans_sim.soft.skin.skin import Skin, has_skin, skin_of
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene_layers import (
     BOX_COLOUR,

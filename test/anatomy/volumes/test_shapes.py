@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 import trimesh
+from bone_volumes import dice
 
 import humans_sim as hs
 from humans_sim.anatomy import Volume, of_ball, of_box, of_ellipsoid, voxelise
-from humans_sim.anatomy.volumes.volume import dice
 
 MM = 1e-3
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bone_volumes import dice
 from PIL import Image
 
 import humans_sim as hs
@@ -17,7 +18,7 @@ from humans_sim.anatomy import (
     stack_of,
 )
 from humans_sim.anatomy.volumes.segmentation import NORMALISATION, spline_basis
-from humans_sim.anatomy.volumes.volume import Volume, dice
+from humans_sim.anatomy.volumes.volume import Volume
 
 PIXEL = 2.5e-4
 SPACING = (1e-3, PIXEL, PIXEL)

@@ -12,7 +12,7 @@ import pytest
 from small_wrists import small_run
 
 from humans_sim.anatomy import WristRun, WristRunFileError, load_wrist_run
-from humans_sim.anatomy.wrist.wrist_run_files import is_wrist_run
+from humans_sim.anatomy.wrist.wrist_run import is_wrist_run
 
 ARRAYS = ("t", "angles", "x", "frames", "tensions", "forces", "depths", "touching")
 ARRAYS += ("deep", "friction", "energy", "steps", "loads")

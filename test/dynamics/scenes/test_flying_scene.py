@@ -11,7 +11,7 @@ from humans_sim.bodies import RigidBodies, move
 from humans_sim.bodies.loads import Gravity, Spring, forces_of
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.scenes import FlyingScene, SceneBody, SceneSystem
-from humans_sim.dynamics.scenes.scene_control import SceneActuation
+from humans_sim.dynamics.scenes.scene_system import SceneActuation
 
 RACKET = SceneBody.box("racket", 0.5, (0.1, 0.3, 0.02))
 SLED = SceneBody.box("sled", 2.0, (0.2, 0.2, 0.1))

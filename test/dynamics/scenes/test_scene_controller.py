@@ -8,8 +8,11 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
-from humans_sim.dynamics.scenes.scene_control import SceneActuation, SceneController
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.scenes.scene_system import (
+    SceneActuation,
+    SceneController,
+    SceneSystem,
+)
 
 
 def test_it_sees_the_robot_alone(khr1: hs.Model) -> None:

@@ -14,8 +14,11 @@ from humans_sim.bodies import BodyError, RigidBodies, move, of_box
 from humans_sim.bodies.loads import Gravity, Spring, Wind, forces_of
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
-from humans_sim.dynamics.scenes.scene_control import SceneActuation, moving_bodies
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.scenes.scene_system import (
+    SceneActuation,
+    SceneSystem,
+    moving_bodies,
+)
 
 G = 9.81
 

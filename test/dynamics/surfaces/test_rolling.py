@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pinocchio as pin
 import pytest
+from rolling_starts import rolling_start, steady_coin
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
@@ -29,8 +30,6 @@ from humans_sim.dynamics.surfaces.rolling import (
     rolling_cylinder,
     rolling_ellipsoid,
     rolling_knee,
-    rolling_start,
-    steady_coin,
 )
 from humans_sim.dynamics.surfaces.surface_system import TreeChart
 

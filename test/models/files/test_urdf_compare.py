@@ -17,8 +17,8 @@ from humans_sim.cli.commands import run_app
 from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ModelFileWarning
 from humans_sim.models.files import named_models, urdf_file
+from humans_sim.models.files.named_models import write_urdf
 from humans_sim.models.files.urdf_compare import compare_with_urdf
-from humans_sim.models.files.urdf_writer import write_urdf
 
 INERTIA = '<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0.01" ixz="0" iyz="-0.02"/>'
 ROBOT = f"""<robot name="two">

@@ -22,7 +22,7 @@ from humans_sim.soft.skin.coat import (
     coat_influences,
     piece_admittance,
     point_jacobian,
-    refuse_heavy,
+    refuse_two_way,
     with_coat,
 )
 
@@ -118,9 +118,9 @@ def test_point_jacobian_is_a_difference(human: hs.Model) -> None:
 def test_heavy_packs_are_refused_with_the_report(human: hs.Model) -> None:
     """One way a heavy pack is a CouplingError that says why; a light cape is none."""
     system, q = free_system(human), human.neutral()
-    refuse_heavy(system, q, Coat((cape(),)))
+    refuse_two_way(coat_influences(system, q, Coat((cape(),))))
     with pytest.raises(CouplingError, match=r"pack.*15 kg.*must be simulated together"):
-        refuse_heavy(system, q, Coat((cape(15.0, name="pack"),)))
+        refuse_two_way(coat_influences(system, q, Coat((cape(15.0, name="pack"),))))
     scenario = read_scenario("backpack")
     with pytest.raises(CouplingError, match=r"backpack .15 kg. on torso.*errs by"):
         scenario.run(progress=False)

@@ -19,7 +19,7 @@ def test_series_and_parallel() -> None:
     worn = y.in_a_row(y.of_mass(big, OMEGA), y.of_link(k, z, OMEGA))
     written = 1 / (1 / (1j * big * OMEGA) + 1 / (k / (1j * OMEGA) + z))
     np.testing.assert_allclose(worn, written, rtol=1e-12)
-    cell = y.side_by_side(y.of_link(7.0, 0.1, OMEGA), y.of_mass(0.2, OMEGA))
+    cell = y.of_link(7.0, 0.1, OMEGA) + y.of_mass(0.2, OMEGA)
     written = 7.0 / (1j * OMEGA) + 0.1 + 1j * 0.2 * OMEGA
     np.testing.assert_allclose(cell, written, rtol=1e-12)
 

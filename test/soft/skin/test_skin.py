@@ -12,7 +12,13 @@ import trimesh
 import humans_sim as hs
 import humans_sim.soft as soft
 from humans_sim.models.collision_shapes import collision_shapes
-from humans_sim.soft.skin.making import cache_folder, cut_mesh, link_meshes, skin_key
+from humans_sim.soft.skin.skin import (
+    cache_folder,
+    cached,
+    cut_mesh,
+    link_meshes,
+    skin_key,
+)
 
 COARSE = 0.0125
 """Grid of the tests, that of the viewer: fingers are apart on it [m]."""
@@ -198,8 +204,6 @@ def test_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Made once, read again; another size is another file; damage is made good."""
-    from humans_sim.soft.skin import making
-
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     calls = []
 
@@ -207,14 +211,14 @@ def test_cache(
         calls.append(spacing)
         return skin
 
-    first = making.cached(model, COARSE, make)
-    again = making.cached(model, COARSE, make)
+    first = cached(model, COARSE, make)
+    again = cached(model, COARSE, make)
     assert len(calls) == 1
     np.testing.assert_array_equal(first.vertices, again.vertices)
     assert first.bones == again.bones and first.materials == again.materials
     (file,) = cache_folder().iterdir()
     file.write_bytes(b"no skin")
-    making.cached(model, COARSE, make)
+    cached(model, COARSE, make)
     assert len(calls) == 2
     keys = {
         skin_key(model, COARSE),

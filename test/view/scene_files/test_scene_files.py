@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trimesh
+from rolling_starts import steady_coin
 from scene_readers import COMPONENTS, Y_UP, Glb, World, pose, read_vrml, read_x3d
 from small_wrists import small_run
 from typer.testing import CliRunner
@@ -22,7 +23,7 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import FileWriteError, ParameterError
 from humans_sim.dynamics import Run, Simulation
 from humans_sim.dynamics.problems import bouncing_ball
-from humans_sim.dynamics.surfaces.rolling import coin, steady_coin
+from humans_sim.dynamics.surfaces.rolling import coin
 from humans_sim.view.browser.scene_layers import solids
 from humans_sim.view.film.animation import ANIMATION_SUFFIXES
 from humans_sim.view.scene_files import scenes
