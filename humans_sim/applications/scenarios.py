@@ -251,8 +251,8 @@ class Scenario:
         if self.actuation is not None:
             actuation = parse_yaml(f"{self.actuation}: {{}}")
         control = ControlSetup(None)
-        given = (actuation, controller, self.walking, self.pace)
-        if any(part is not None for part in given):
+        parts = (actuation, controller, self.walking, self.pace)
+        if any(part is not None for part in parts):
             from humans_sim.applications.scenario_control import build_controller
 
             control = build_controller(
