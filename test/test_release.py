@@ -85,7 +85,8 @@ def test_changelog_is_valid(source: str) -> None:
 
 def test_versions() -> None:
     """Other files that name the version have the library's."""
-    assert humans_sim.__version__ == "0.2.0"
+    released = re.findall(r"^## \[(\d.*)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert humans_sim.__version__ == released[0]
     citation = read_yaml(ROOT / "CITATION.cff")
     assert citation["version"] == humans_sim.__version__
     pixi = tomllib.loads((ROOT / "pixi.toml").read_text())
