@@ -61,6 +61,9 @@ _INSIDE = 0.96
 _BISECTIONS = 12
 _POINT = 1e-9
 """Radius below which a ball is a point [m]."""
+_DIGITS = 10
+"""Decimals of lengths that are compared [m]: robots are symmetric, and which of two
+equal balls comes first must not hang on how a matrix product rounds."""
 
 
 class Balls(NamedTuple):
@@ -114,7 +117,7 @@ def _outermost(key: tuple[bytes, ...]) -> Balls:
 
 def _key(*parts: Balls) -> tuple[bytes, ...]:
     """Balls as bytes, by which results are kept: models are loaded more than once."""
-    arrays = (array for part in parts for array in part)
+    arrays = (np.round(array, _DIGITS) for part in parts for array in part)
     return tuple(np.ascontiguousarray(array, float).tobytes() for array in arrays)
 
 
@@ -130,7 +133,8 @@ def left_out(body: Balls, balls: Balls) -> float:
 @lru_cache(maxsize=1024)
 def _left_out(key: tuple[bytes, ...]) -> float:
     def highest_gap() -> np.ndarray:
-        return np.array(_highest_gap(_balls(*key[:2]), _balls(*key[2:])))
+        gap = _highest_gap(_balls(*key[:2]), _balls(*key[2:]))
+        return np.round(gap, _DIGITS)
 
     return float(kept_array(__name__, ("gap", key), highest_gap))
 
@@ -144,7 +148,7 @@ def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
 def _cover(key: tuple[bytes, ...], tolerance: float) -> Balls:
     def chosen() -> np.ndarray:
         balls = _chosen(_balls(*key[:2]), _balls(*key[2:]), tolerance)
-        return np.column_stack(balls)
+        return np.round(np.column_stack(balls), _DIGITS)
 
     rows = kept_array(__name__, ("cover", key, tolerance), chosen)
     return Balls(rows[:, :3].copy(), rows[:, 3].copy())
@@ -172,13 +176,14 @@ def _set_cover(
     if not len(directions):
         return []
     reached = tried.centres @ directions.T + tried.radii[:, None]
-    serves = body.support(directions) - reached <= tolerance
+    gaps = np.round(body.support(directions) - reached, _DIGITS)
+    serves = gaps <= tolerance
     waiting = np.ones(len(directions), dtype=bool)
     chosen: list[int] = []
     while waiting.any():
         counts = serves[:, waiting].sum(axis=1)
         best = np.flatnonzero(counts == counts.max())
-        chosen.append(int(best[np.argmax(tried.radii[best])]))
+        chosen.append(int(best[np.argmax(np.round(tried.radii[best], _DIGITS))]))
         waiting &= ~serves[chosen[-1]]
     for pick in list(chosen):  # later ones may serve all that an early one does
         others = [k for k in chosen if k != pick]
@@ -193,7 +198,7 @@ def _one_for_two(body: Balls, given: Balls, chosen: Balls, tolerance: float) -> 
     heights = body.support(directions)
     first, second = np.triu_indices(len(chosen.radii), 1)
     apart = np.linalg.norm(chosen.centres[first] - chosen.centres[second], axis=1)
-    for pair in np.argsort(apart, kind="stable"):
+    for pair in np.argsort(np.round(apart, _DIGITS), kind="stable"):
         both = [first[pair], second[pair]]
         middle = Balls(
             chosen.centres[both].mean(axis=0, keepdims=True),
@@ -215,7 +220,8 @@ def _candidates(body: Balls) -> Balls:
     if hull is None:
         return body
     directions = _directions(_CHOICE)
-    extreme = np.unique((directions @ body.centres.T + body.radii).argmax(axis=1))
+    heights = np.round(directions @ body.centres.T + body.radii, _DIGITS)
+    extreme = np.unique(heights.argmax(axis=1))
     normals = np.unique(np.round(hull.equations[:, :3], 6), axis=0)
     outward = np.zeros_like(body.centres)
     for corner in hull.simplices.T:
@@ -259,7 +265,7 @@ def _largest_gaps(
     directions = _directions(_CHECK)
     heights = body.support(directions) if heights is None else heights
     values = heights - balls.support(directions)
-    first = np.argsort(-values)[:_REFINED]
+    first = np.argsort(-np.round(values, _DIGITS), kind="stable")[:_REFINED]
     best, values = directions[first], values[first]
     step, rows = 0.04, np.arange(len(best))
     for _ in range(_CLOSER):
@@ -267,12 +273,12 @@ def _largest_gaps(
         around /= np.linalg.norm(around, axis=2, keepdims=True)
         tried = around.reshape(-1, 3)
         gaps = (body.support(tried) - balls.support(tried)).reshape(len(best), -1)
-        place = gaps.argmax(axis=1)
+        place = np.round(gaps, _DIGITS).argmax(axis=1)
         better = gaps[rows, place] > values
         best = np.where(better[:, None], around[rows, place], best)
         values = np.where(better, gaps[rows, place], values)
         step *= 0.6
-    order = np.argsort(-values)
+    order = np.argsort(-np.round(values, _DIGITS), kind="stable")
     return best[order], values[order]
 
 

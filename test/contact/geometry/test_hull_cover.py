@@ -71,7 +71,7 @@ def test_nothing_stands_out_further(seed: int, tolerance: float) -> None:
     gaps = body.support(DIRECTIONS) - chosen.support(DIRECTIONS)
     assert gaps.max() <= 1.02 * tolerance
     assert gaps.min() > -1e-9
-    assert gaps.max() <= left_out(body, chosen) + 1e-12
+    assert gaps.max() <= left_out(body, chosen) + 1e-9
     assert len(chosen.radii) <= len(body.radii)
 
 
@@ -92,3 +92,14 @@ def test_what_is_given_counts() -> None:
     assert len(chosen.radii) == 4 and (chosen.centres[:, 2] > 0.0).all()
     both = joined(chosen, box.some(low))
     assert left_out(box, both) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rounding_chooses_nothing() -> None:
+    """A symmetric body, rounded otherwise: the same balls, in the same order."""
+    mesh = trimesh.creation.cylinder(radius=0.02, height=0.05, sections=24)
+    chosen = cover(points(mesh.vertices), 5e-4)
+    noise = RNG.uniform(-1e-16, 1e-16, mesh.vertices.shape)
+    again = cover(points(mesh.vertices + noise), 5e-4)
+    assert len(chosen.radii) > 4
+    np.testing.assert_array_equal(again.centres, chosen.centres)
+    np.testing.assert_array_equal(again.radii, chosen.radii)
