@@ -114,7 +114,8 @@ def test_refusals(ball: hs.Model) -> None:
                 contacts=hs.Contacts(radii={"centre": RADIUS}),
             )
     # A point does not roll: without a ball there is nothing to refuse.
-    hs.Simulation(ball, ground=hs.Ground(rolling=LENGTH))
+    alone = hs.Contacts(whole_body=False)
+    hs.Simulation(ball, ground=hs.Ground(rolling=LENGTH), contacts=alone)
 
 
 def test_a_run_keeps_the_lengths(ball: hs.Model) -> None:
