@@ -216,7 +216,7 @@ def test_poor_reconstructions(result: Reconstruction, tmp_path: Path) -> None:
         trial=result.trial.samples(slice(0, 1)),
         **{name: getattr(result, name)[:1] for name in POSTURE_ARRAYS},
     )
-    rows = dict(posture_report._summary(one)["Recording"])
+    rows = dict(posture_report._summary(one)["Recording"].rows)
     assert rows["frames"] == "1" and "rate" not in rows
     for figure in posture_plots.posture_figures(one).values():
         assert len(figure.axes) > 0
