@@ -64,6 +64,7 @@ def test_unknown_name_is_refused() -> None:
             getattr(hs, name)
 
 
+@pytest.mark.study
 def test_every_error_is_public() -> None:
     """All typed errors of the library are public, each by a name of its own."""
     bases = {"HumansError"}

@@ -128,6 +128,7 @@ def test_calibrate_measures_from_what_is_set(
     assert set(used.marker_set.names) == set(adjustment.marker_set.names)
 
 
+@pytest.mark.study
 def test_what_is_saved_reconstructs_the_same(
     adjustment: Adjustment, tmp_path: Path
 ) -> None:

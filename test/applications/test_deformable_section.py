@@ -36,6 +36,7 @@ def test_mud_stand() -> None:
     assert f"sinkage into {surface['name']}" in run.summary()
 
 
+@pytest.mark.study
 def test_sand_walk_begins() -> None:
     """The first steps over sand: on its feet, a print under each of them."""
     run = read_scenario("sand-walk").with_changes(end=2.0).run(progress=False)

@@ -69,6 +69,7 @@ def test_torques_of_the_library(human: hs.Model) -> None:
     np.testing.assert_array_equal(scenario_start(scenario.name, human), q)
 
 
+@pytest.mark.study
 def test_stimulation_differs_by_the_sampling() -> None:
     """Torques that are held for half the time are half as far from the library's."""
     scenario, apart = read_scenario("fes-swing-up"), []

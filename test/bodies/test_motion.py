@@ -169,6 +169,7 @@ def test_fourth_orders_of_the_energy_error(method: str) -> None:
     np.testing.assert_allclose(orders, 4.0, atol=0.4)
 
 
+@pytest.mark.study
 def test_the_energy_of_semi_implicit_euler_stays_bounded() -> None:
     """A hundred times the time, no larger an error; the explicit one runs away."""
     bodies, state, forces = slung()

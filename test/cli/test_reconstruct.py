@@ -182,6 +182,7 @@ def test_a_damaged_subject(run: Run, standing: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "reconstructed").exists()
 
 
+@pytest.mark.study
 def test_names_that_others_use(run: Run, standing: Path, tmp_path: Path) -> None:
     """Person, motion and table have OpenSim's names, on the same coordinates."""
     done = run(

@@ -165,6 +165,7 @@ def test_energy_on_sampled_waves(ball: hs.Model) -> None:
     assert 0.0 < lost[1] < 0.7 * lost[0]
 
 
+@pytest.mark.study
 def test_boxes_on_terrain() -> None:
     """Free boxes and balls rest on a height field as on the floor that it is."""
     from humans_sim.dynamics.scenes.scene_bodies import SceneBody

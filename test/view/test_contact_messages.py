@@ -163,6 +163,7 @@ def test_joints_beside_free_bodies(
         assert state.velocity == v[6 : khr1.nv].tolist()
 
 
+@pytest.mark.study
 def test_files_of_before(sloped: Run, tmp_path: Path) -> None:
     """A stored run gives the same places; one whose model is gone is written, too."""
     stored = load_run(sloped.save(tmp_path / "run.npz"))

@@ -102,6 +102,7 @@ def test_steps_are_the_persons(robot: Retargeting) -> None:
     assert longest > 0.05
 
 
+@pytest.mark.study
 def test_faster_is_slowed_and_too_fast_is_refused() -> None:
     """A wave in a tenth of the time is slowed, or refused with the joint."""
     person = captured("wave")

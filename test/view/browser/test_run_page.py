@@ -106,6 +106,7 @@ def test_runs_beside_each_other(flight: hs.Run) -> None:
         assert apart[1] > 0.5 * page._scenes[0].size and apart[0] == apart[2] == 0.0
 
 
+@pytest.mark.study
 def test_floors_beside_each_other(flight: hs.Run) -> None:
     """One floor for all that stand on the same, else each has its lane."""
     level = replace(flight, info={**flight.info, "solids": [FLOOR]})

@@ -261,6 +261,7 @@ def test_single_blows_do_not_flatten_the_forces(walk: Run) -> None:
     assert "not drawn: 1" in loads.get_title()
 
 
+@pytest.mark.study
 @pytest.mark.usefixtures("one_picture")
 def test_command(walk: Run, tmp_path: Path) -> None:
     """``humans-sim report`` prints the table, writes beside the run, and ends well."""

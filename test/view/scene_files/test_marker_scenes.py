@@ -75,6 +75,7 @@ def test_markers_are_where_they_were_measured(
         assert poses[name][:3, 3] == pytest.approx(Y_UP @ foot.translation, abs=1e-6)
 
 
+@pytest.mark.study
 def test_formats_of_a_reconstruction(result: Reconstruction, tmp_path: Path) -> None:
     """The scenes are among the files that a reconstruction is written to."""
     files = write_reconstruction(
