@@ -117,7 +117,7 @@ def _outermost(key: tuple[bytes, ...]) -> Balls:
 
 def _key(*parts: Balls) -> tuple[bytes, ...]:
     """Balls as bytes, by which results are kept: models are loaded more than once."""
-    arrays = (np.round(array, _DIGITS) for part in parts for array in part)
+    arrays = (array for part in parts for array in part)
     return tuple(np.ascontiguousarray(array, float).tobytes() for array in arrays)
 
 
@@ -133,15 +133,15 @@ def left_out(body: Balls, balls: Balls) -> float:
 @lru_cache(maxsize=1024)
 def _left_out(key: tuple[bytes, ...]) -> float:
     def highest_gap() -> np.ndarray:
-        gap = _highest_gap(_balls(*key[:2]), _balls(*key[2:]))
-        return np.round(gap, _DIGITS)
+        return np.array(_highest_gap(_balls(*key[:2]), _balls(*key[2:])))
 
     return float(kept_array(__name__, ("gap", key), highest_gap))
 
 
 def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
     """Balls, beside given ones, that a body stands out of by less than a tolerance."""
-    return _cover(_key(body, given), float(tolerance))
+    rounded = (Balls(*(np.round(x, _DIGITS) for x in part)) for part in (body, given))
+    return _cover(_key(*rounded), float(tolerance))
 
 
 @lru_cache(maxsize=1024)
@@ -429,7 +429,8 @@ def body_features(
         if not len(body.radii):
             continue
         balls = cover(body, tolerance, given)
-        grown = left_out(body, balls) / 2.0 if not len(given.radii) else 0.0
+        grown = 0.0 if len(given.radii) else left_out(body, balls) / 2.0
+        grown = round(grown, _DIGITS)
         link = shapes[0].link
         frame = model.pin.frames[model.pin.getFrameId(link)].placement
         for k, (centre, radius) in enumerate(zip(*balls, strict=True)):
