@@ -12,7 +12,8 @@ import pytest
 from press import THICK, hand_above, press
 
 import humans_sim as hs
-from humans_sim.dynamics.link_pairs import link_pairs, overlapping_links
+from humans_sim.contact.geometry.link_pairs import overlapping_links
+from humans_sim.dynamics.link_pairs import link_pairs
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.models.description import SelfCollision
 
