@@ -38,7 +38,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 
 HALF, MASS, INERTIA = 0.0524, 0.37, 8.1e-4

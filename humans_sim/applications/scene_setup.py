@@ -34,8 +34,8 @@ from humans_sim.core.budget import BODIES
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.resources import named_file
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.flying_scene import FlyingScene
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.models import Model
 from humans_sim.models.files.urdf_elements import SMALLEST_SIZE, check_numbers, numbers

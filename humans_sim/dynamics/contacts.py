@@ -9,8 +9,11 @@ from typing import Any
 
 from humans_sim.contact.geometry.body_features import BodyFeatures, body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.joints import Given
+from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
+from humans_sim.models.description import SelfCollision
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,34 @@ class Contacts:
             points, radii = defaults.points, defaults.radii
         return replace(self, points=points, radii=radii, whole_body=whole_body)
 
-    def of_model(self, model: Model) -> tuple[Model, Contacts, BodyFeatures | None]:
-        """The model with its feet, points and radii, and what else of it touches."""
+    def of_model(
+        self, model: Model, method: str
+    ) -> tuple[Model, Contacts, BodyFeatures | None]:
+        """The model with its feet, points and radii, and what else of it touches.
+
+        Time steps know the solids of its links, events points and balls in their place.
+        """
         points, radii = self.points, self.radii
         if self.geometry != POINTS:
             feet = feet_of(model, self.geometry, points)
             model, points = feet.model, feet.contacts
             radii = {**feet.radii, **(radii or {})}
-        body = None
-        if self.whole_body is None or self.whole_body:
+        whole, body = self.whole_body is None or self.whole_body, None
+        if whole and method != TIME_STEPPING:
             body = body_features(model, points, radii)
-        return model, replace(self, points=points, radii=radii), body
+        return model, replace(self, points=points, radii=radii, whole_body=whole), body
+
+
+def own_links(
+    model: Model, given: bool | Mapping[str, Any] | None, method: str
+) -> SelfCollision:
+    """Which links of a model touch each other; None: as the method takes it."""
+    if method == TIME_STEPPING:
+        own = model.parts.self_collision
+        return own if given is None else own.with_changes(given)
+    if given is None or given is False:
+        return SelfCollision(enabled=False)
+    raise ParameterError(
+        f"self_collision needs method {TIME_STEPPING}: {method} takes points and balls "
+        "that touch the scene, and the limits of joints"
+    )

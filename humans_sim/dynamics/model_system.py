@@ -7,19 +7,26 @@ that may touch (tags, then features of its body), and its record in a run.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
+from humans_sim.contact.geometry.convex_cores import ConvexSolid
 from humans_sim.contact.geometry.foot_spheres import sphere_tags
-from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.ground import Ground, Solid
+from humans_sim.contact.geometry.link_pairs import link_solids, touching_links
+from humans_sim.contact.geometry.solids import Ball, Box, HalfSpace
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.budget import CONTACTS
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.contact_kernels import (
     ContactGeometry,
     MovingGeometry,
@@ -37,11 +44,17 @@ from humans_sim.dynamics.joints import (
     joint_limits,
     locked_velocities,
 )
-from humans_sim.dynamics.link_pairs import link_pairs
-from humans_sim.dynamics.self_contacts import SelfContacts
+from humans_sim.dynamics.pair_contacts import (
+    Mover,
+    MoverPair,
+    PairContacts,
+    moved_velocities,
+)
+from humans_sim.dynamics.scene_bodies import SceneBody, SceneChart, scene_tree
 from humans_sim.dynamics.system import (
     EVENT_DRIVEN,
     TIME_STEPPING,
+    Chart,
     FreeBaseChart,
     System,
     Terms,
@@ -52,7 +65,7 @@ from humans_sim.models.description import SelfCollision
 from humans_sim.models.model import JointMemory
 from humans_sim.models.points import PointSet, point_force
 from humans_sim.results.record import model_and_ground
-from humans_sim.results.records import LIMIT, POINT, ContactTable
+from humans_sim.results.records import LIMIT, LINK, POINT, ContactTable
 
 POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -82,6 +95,30 @@ def contact_table(
     )
 
 
+def fixed_solid(solid: Solid) -> ConvexSolid | None:
+    """A solid of the ground; None of meshes, whose contacts are those of points."""
+    if isinstance(solid, HalfSpace):
+        row = solid.row()
+        return ConvexSolid.half_space(row[10:13], row[1:4])
+    if isinstance(solid, Box):
+        row = solid.row()
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+        corners = (signs * row[4:7]) @ row[7:16].reshape(3, 3).T
+        return ConvexSolid.of(row[1:4] + corners)
+    if isinstance(solid, Ball):
+        return ConvexSolid.of(np.array([solid.centre], dtype=float), solid.radius)
+    return None
+
+
+def body_solid(body: SceneBody) -> ConvexSolid:
+    """The solid of a free body, around its centre of mass."""
+    solid = fixed_solid(body.solid) if body.solid is not None else None
+    if solid is None:
+        raise BodyError(f"{body.name} has no solid")
+    centre = body.properties.center
+    return replace(solid, vertices=solid.vertices - centre, core=solid.core - centre)
+
+
 class ContactPoints(NamedTuple):
     """Points that may touch; n of them.
 
@@ -98,19 +135,29 @@ class ContactPoints(NamedTuple):
     features: BodyFeatures | None
 
     @classmethod
+    def none(cls, tree: pin.Model) -> ContactPoints:
+        """No points."""
+        return cls((), (), PointSet(tree, [], np.zeros((0, 3))), None)
+
+    @classmethod
     def of(
         cls,
         model: Model,
+        tree: pin.Model,
         tags: tuple[str, ...],
         features: BodyFeatures | None,
         locked: np.ndarray,
     ) -> ContactPoints:
-        """Tags of a model, and features of those of its links that can move."""
+        """Tags of a model, and features of those of its links that can move.
+
+        ``tree``: joints of the model, and of free bodies after them.
+        """
         fixed = model.tag_points(tags)
         own = {tag.name: tag.link for tag in model.parts.tags}
         links = tuple(own[name] for name in tags)
+        carriers = [fixed.joints[k] for k in fixed.row]
         if features is None:
-            return cls(tags, links, fixed, None)
+            return cls(tags, links, PointSet(tree, carriers, fixed.local), None)
         taken = sorted(set(tags) & set(features.names))
         if taken:
             raise ParameterError(f"two contact points are called '{taken[0]}'")
@@ -119,11 +166,11 @@ class ContactPoints(NamedTuple):
         reached[:, locked] = False
         moving = np.flatnonzero(reached.any(axis=1))
         features = features.some(moving)
-        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
+        carriers += [joints[k] for k in moving]
         return cls(
             (*tags, *features.names),
             (*links, *features.links),
-            PointSet(model.pin, carriers, np.vstack([fixed.local, places[moving]])),
+            PointSet(tree, carriers, np.vstack([fixed.local, places[moving]])),
             features,
         )
 
@@ -142,20 +189,24 @@ class ContactPoints(NamedTuple):
 
 
 class ModelSystem:
-    """The equations of motion of a model whose points may touch the scene.
+    """The equations of motion of a model that touches the scene, itself and bodies.
 
     Contacts are, in this order: each contact point with each solid, then the lower and
     the upper limit of each joint that is free to move, then the points of each pair of
-    links that may touch. A contact point with a radius is a ball around the point.
+    solids that may touch. A contact point with a radius is a ball around the point.
 
     Attributes:
         radii: of the balls around the contact points (npoints,) [m].
         armature: inertia of drives on the diagonal of the mass matrix (nv,).
+        bodies: free bodies; their coordinates follow those of the model.
+        pairs: contacts of links, bodies and what stands on the ground, as solids.
+        step_restitution: of all contacts, as time steps take it: -1 less that of pairs,
+            which are not put onto each other's surfaces but come there by themselves.
     """
 
     def __init__(
         self,
-        model: Model,
+        model: Model | None,
         ground: Ground,
         *,
         locked: Sequence[str] = (),
@@ -167,53 +218,69 @@ class ModelSystem:
         gravity: Sequence[float] | None = None,
         features: BodyFeatures | None = None,
         self_collision: SelfCollision | None = None,
+        solid: bool = False,
         dissipation: JointDissipation | None = None,
+        bodies: Sequence[SceneBody] = (),
     ) -> None:
-        """Put a model into a scene, its ``ground``.
+        """Put a model and bodies into a scene, its ``ground``.
 
         ``locked`` and ``gravity`` are as of a ``Simulation``; ``limits``,
         ``limit_restitution``, ``radii`` and ``contacts`` (its points) as of
         ``Contacts``. ``features`` of the body touch in addition; ``self_collision`` and
-        ``dissipation`` are the model's own unless given.
+        ``dissipation`` are the model's own unless given; ``solid``: links touch the
+        ground with their solids.
         """
-        self.model, self.ground = model, ground
-        self.name = model.name
-        self.nq, self.nv = model.nq, model.nv
-        self.position_names = (*(f"base_{n}" for n in POSE), *model.joint_names)
-        self.velocity_names = (*(f"base_{n}" for n in TWIST), *model.joint_names)
-        self.locked = locked_velocities(model, locked)
-        tags = model.contact_names if contacts is None else tuple(contacts)
-        touching = ContactPoints.of(model, tags, features, self.locked)
-        names, self.contact_links, points, self.features = touching
-        self.contact_points, self.points = names, points
-        self.radii = self._radii(radii or {})
-        self.armature = np.zeros(self.nv) if armature is None else armature
-        if self.armature.shape != (self.nv,):
-            raise ParameterError(f"armature must have {self.nv} entries")
-        self._has_armature = bool(np.any(self.armature))
-        self.thinnest = ground.thinnest()
-        self._pin, self._own_data = model.pin, None
-        if gravity is not None:
-            self._pin = pin.Model(model.pin)
-            self._pin.gravity = pin.Motion(
-                finite_array(gravity, (3,), "gravity"), np.zeros(3)
+        self._model, self.ground, self.bodies = model, ground, tuple(bodies)
+        self.name = "scene" if model is None else model.name
+        names = () if model is None else model.joint_names
+        self._set_tree(model, gravity)
+        self.nq, self.nv = self._pin.nq, self._pin.nv
+        self.position_names, self.velocity_names = (
+            (
+                *(f"base_{n}" for n in words if model is not None),
+                *names,
+                *(f"{body.name}_{n}" for body in self.bodies for n in words),
             )
-            self._own_data = self._pin.createData()
+            for words in (POSE, TWIST)
+        )
+        self.locked = np.zeros(0, dtype=np.int64)
+        touching = ContactPoints.none(self._pin)
+        lower = upper = np.zeros(0)
+        if model is not None:
+            self.locked = locked_velocities(model, locked)
+            tags = model.contact_names if contacts is None else tuple(contacts)
+            touching = ContactPoints.of(model, self._pin, tags, features, self.locked)
+            lower, upper = joint_limits(model, limits)
+        self.joint_limits = lower, upper
+        self.contact_points, self.contact_links, points, self.features = touching
+        self.points = points
+        self.radii = self._radii(radii or {})
+        self.armature = np.zeros(self.nv)
+        if armature is not None:
+            if armature.shape not in ((self.nv,), (self.robot_nv,)):
+                raise ParameterError(f"armature must have {self.robot_nv} entries")
+            self.armature[: len(armature)] = armature
+        self._has_armature = bool(np.any(self.armature))
         self._joints = points.joints
-        lower, upper = self.joint_limits = joint_limits(model, limits)
         free = [j for j in range(len(lower)) if 6 + j not in self.locked]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        own_pairs = link_pairs(model, self_collision or SelfCollision(enabled=False))
-        self.own_links = SelfContacts(own_pairs, self._pin, len(model.joint_names))
-        rough = None if self_collision is None else self_collision.friction
+        self.pairs = PairContacts(
+            self._pin, self._solid_pairs(self_collision, solid), self._corners()
+        )
+        self.thinnest = ground.thinnest()
         self.contacts = contact_table(
             ground,
             self.contact_points,
-            [f"{model.joint_names[j]}/lower" for j in bounded_below]
-            + [f"{model.joint_names[j]}/upper" for j in bounded_above],
+            [f"{names[j]}/lower" for j in bounded_below]
+            + [f"{names[j]}/upper" for j in bounded_above],
             limit_restitution,
-        ).with_links(self.own_links.names, ground.friction if rough is None else rough)
+        ).joined(self.pairs.table())
+        CONTACTS.check("what may touch in the scene", len(self.contacts))
+        self._first_pair = len(self.contacts) - len(self.pairs)
+        self.step_restitution = self.contacts.restitution.copy()
+        self.step_restitution[self._first_pair :] *= -1.0
+        self.step_restitution[self._first_pair :] -= 1.0
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
         centres, reaches = touching.bounding_balls(self.radii)
@@ -234,8 +301,7 @@ class ModelSystem:
             centre=centres,
             reach=reaches,
         )
-        self._pairs = len(names) * len(still.solids)
-        self._first_link = len(self.contacts) - len(self.own_links)
+        self._point_contacts = len(self.contact_points) * len(still.solids)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._still = tuple(still)
         self._moving = tuple(
@@ -248,18 +314,130 @@ class ModelSystem:
         )
         self._memory: JointMemory | None = None
         self._support = points.support
-        self.dissipation = dissipation or JointDissipation.of(model)
+        self.dissipation = self._dissipation(dissipation)
         self.damped = bool(self.dissipation.damping.any())
         friction = self.dissipation.friction.copy()
         friction[self.locked] = 0.0
         turning = np.zeros(len(self.contacts))
-        turning[: self._pairs] = 1.0
+        turning[: self._point_contacts] = 1.0
         balls = turning.copy()
-        balls[: self._pairs] = np.repeat(self.radii > 0, len(still.solids))
+        balls[: self._point_contacts] = np.repeat(self.radii > 0, len(still.solids))
         self._bounded = BoundedRows(
             friction, ground.torsional * turning, ground.rolling * balls
         )
         self.dissipates = self.damped or self._bounded.any
+
+    def _set_tree(self, model: Model | None, gravity: Sequence[float] | None) -> None:
+        """The joints of all that moves, and their data."""
+        self._own_data: pin.Data | None = None
+        if model is not None:
+            self._pin = model.pin
+            self.robot_nq, self.robot_nv = model.nq, model.nv
+        else:
+            self.robot_nq = self.robot_nv = 0
+        if self.bodies or gravity is not None:
+            self._pin, self.first_body = scene_tree(self.bodies, model)
+            if gravity is not None:
+                self._pin.gravity = pin.Motion(
+                    finite_array(gravity, (3,), "gravity"), np.zeros(3)
+                )
+            self._own_data = self._pin.createData()
+
+    @property
+    def model(self) -> Model:
+        """The biped."""
+        if self._model is None:
+            raise ParameterError(f"{self.name} has no biped")
+        return self._model
+
+    @property
+    def robot(self) -> Model | None:
+        """The biped; None where there is none."""
+        return self._model
+
+    def _corners(self) -> dict[int, np.ndarray]:
+        """Contact points without a ball, by joint."""
+        points, sharp = self.points, self.radii == 0.0
+        return {
+            joint: points.local[(points.row == k) & sharp]
+            for k, joint in enumerate(points.joints)
+        }
+
+    def _solid_pairs(self, own: SelfCollision | None, solid: bool) -> list[MoverPair]:
+        """Links, bodies and what stands on the ground, in pairs that may touch."""
+        ground = self.ground
+        fixed = [
+            (Mover(solid.name, 0, (shape,)), friction)
+            for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
+            if (shape := fixed_solid(solid)) is not None
+        ]
+        bodies = [
+            Mover(body.name, self.first_body + k, (body_solid(body),))
+            for k, body in enumerate(self.bodies)
+            if body.solid is not None
+        ]
+        plain = float(ground.frictions().max(initial=ground.friction))
+        rough = {
+            body.name: ground.friction if body.friction is None else body.friction
+            for body in self.bodies
+        }
+        bounce, pairs, links = ground.restitution, list[MoverPair](), []
+        if self._model is not None and (solid or self.bodies or own is not None):
+            found = link_solids(self._model, self._corners())
+            links = [Mover(n, joint, solids) for n, (joint, solids) in found.items()]
+            named = {mover.name: mover for mover in links}
+            chosen = () if own is None else touching_links(self._model, own)
+            friction = ground.friction
+            if own is not None and own.friction is not None:
+                friction = own.friction
+            pairs += [
+                MoverPair(named[a], named[b], LINK, friction, 0.0)
+                for a, b in chosen
+                if a in named and b in named
+            ]
+        moving = [m for m in links if self._moves(m.joint)]
+        if solid:
+            pairs += [
+                MoverPair(link, other, POINT, friction, bounce)
+                for link in moving
+                for other, friction in fixed
+            ]
+        for k, body in enumerate(bodies):
+            own_friction = rough[body.name]
+            pairs += [
+                MoverPair(body, other, POINT, min(friction, own_friction), bounce)
+                for other, friction in fixed
+            ]
+            pairs += [
+                MoverPair(link, body, POINT, min(plain, own_friction), bounce)
+                for link in links
+            ]
+            pairs += [
+                MoverPair(
+                    other, body, POINT, min(own_friction, rough[other.name]), bounce
+                )
+                for other in bodies[:k]
+            ]
+        return pairs
+
+    def _moves(self, joint: int) -> bool:
+        """Whether a joint moves where some velocities are locked."""
+        moved = moved_velocities(self._pin, joint)
+        moved[self.locked] = False
+        return bool(moved.any())
+
+    def _dissipation(self, given: JointDissipation | None) -> JointDissipation:
+        """Damping and dry friction of the joints; bodies have none."""
+        if given is None:
+            given = JointDissipation(np.zeros(0), np.zeros(0))
+            if self._model is not None:
+                given = JointDissipation.of(self._model)
+        rest = (0, self.nv - len(given.damping))
+        return replace(
+            given,
+            damping=np.pad(given.damping, rest),
+            friction=np.pad(given.friction, rest),
+        )
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
@@ -276,9 +454,9 @@ class ModelSystem:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Accelerations of links that touch each other are not computed."""
+        """Accelerations of solids that touch each other are not computed."""
         both = (EVENT_DRIVEN, TIME_STEPPING)
-        return both[1:] if len(self.own_links) else both
+        return both[1:] if len(self.pairs) or self.bodies else both
 
     @property
     def gravity(self) -> np.ndarray:
@@ -290,18 +468,23 @@ class ModelSystem:
         """Of the model in this gravity [N]."""
         return self.model.mass * float(np.linalg.norm(self.gravity))
 
-    def chart(self, q: np.ndarray) -> FreeBaseChart:
+    def chart(self, q: np.ndarray) -> Chart:
         """Coordinates around a configuration."""
+        if self.bodies:
+            return SceneChart(q, self.robot_nq, len(self.bodies))
         return FreeBaseChart(q)
 
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Raise :class:`ConfigurationError` where q or v cannot be used.
 
-        A run begins here: nothing is known of where links touch.
+        A run begins here: nothing is known of where solids touch.
         """
-        self.own_links.forget()
-        self.model.check_configuration(q)
-        self.model.check_velocity(v)
+        self.pairs.forget()
+        if self.bodies:
+            self._check_bodies(q, v)
+        if self._model is not None:
+            self._model.check_configuration(q[: self.robot_nq])
+            self._model.check_velocity(v[: self.robot_nv])
         if len(self.locked) and np.any(v[self.locked]):
             moving = self.locked[np.flatnonzero(v[self.locked])[0]]
             raise ParameterError(
@@ -321,32 +504,26 @@ class ModelSystem:
         """
         return self._moving, self._poses, self._motions, self._joints
 
-    def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
-        """Whether no links can touch each other soon; their gaps then count as 1 m.
-
-        Args:
-            q: configuration.
-            v: velocity.
-            time: half a step [s].
-        """
-        links, tree = self.own_links, self._tree_arrays
-        if not len(links):
-            return True
-        if tree is not None and links.are_far(tree, q, v, time):
-            return True
-        pin.forwardKinematics(self._pin, self._data, q)
-        links.choose(self._data, q, v, time)
-        return links.none_chosen
-
-    @cached_property
-    def _tree_arrays(self) -> tuple[np.ndarray, ...] | None:
-        """The tree as a plain tuple."""
-        return None if self.tree is None else tuple(self.tree)
+    def _check_bodies(self, q: np.ndarray, v: np.ndarray) -> None:
+        if q.shape != (self.nq,) or v.shape != (self.nv,):
+            raise ConfigurationError(
+                f"{self.nq} coordinates and {self.nv} velocities must be given"
+            )
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ConfigurationError("coordinates and velocities must be finite")
+        for body, part in zip(
+            self.bodies, q[self.robot_nq :].reshape(-1, 7), strict=True
+        ):
+            length = float(np.linalg.norm(part[3:]))
+            if abs(length - 1.0) > 1e-6:
+                raise ConfigurationError(
+                    f"the quaternion of {body.name} has the length {length:g}"
+                )
 
     @cached_property
     def tree(self) -> TreeTable | None:
         """The model's links as arrays; None where it has joints of several axes."""
-        rotors = self.model.rotors
+        rotors = None if self._model is None else self._model.rotors
         table = None if rotors is None else rotors.table
         return tree_table(self._pin, self.armature, table, self.locked)
 
@@ -368,12 +545,11 @@ class ModelSystem:
         self, q: np.ndarray, v: np.ndarray
     ) -> tuple[pin.Data, np.ndarray, np.ndarray]:
         """Mass matrix and bias; the data then holds what contacts need."""
-        model = self.model
-        data = self._data
+        data, model = self._data, self._model
         mass = pin.crba(self._pin, data, q, pin.Convention.WORLD)
         bias = pin.nonLinearEffects(self._pin, data, q, v)
-        rotors = model.rotors
-        if rotors is not None:
+        rotors = None if model is None else model.rotors
+        if model is not None and rotors is not None:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
@@ -387,11 +563,11 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         if len(which):
             self._read(data, 2)
-            links = which >= self._first_link
+            links = which >= self._first_pair
             gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
             if links.any():
-                own = which - self._first_link
-                gap, rows, drift = self.own_links.joined(data, own, (gap, rows, drift))
+                own = which - self._first_pair
+                gap, rows, drift = self.pairs.joined(data, own, (gap, rows, drift))
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -405,12 +581,12 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
-        if len(self.own_links):
-            own = self.own_links.active(data, q, v, time, closed[self._first_link :])
+        if len(self.pairs):
+            own = self.pairs.active(data, time, closed[self._first_pair :])
             if len(own):
-                which = np.concatenate([which, own + self._first_link])
-                own = which - self._first_link
-                gap, rows, drift = self.own_links.joined(data, own, (gap, rows, drift))
+                which = np.concatenate([which, own + self._first_pair])
+                own = which - self._first_pair
+                gap, rows, drift = self.pairs.joined(data, own, (gap, rows, drift))
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
@@ -436,8 +612,11 @@ class ModelSystem:
             return None
         spin = np.zeros((len(which), 3, self.nv))
         if self._bounded.turns:
-            jacobian, solids = self._data.J, self._pairs // len(self.contact_points)
-            turning = np.flatnonzero(which < self._pairs)  # neither limits nor links
+            jacobian = self._data.J
+            solids = self._point_contacts // len(self.contact_points)
+            turning = np.flatnonzero(
+                which < self._point_contacts
+            )  # neither limits nor links
             rows = contact_rows(which[turning], jacobian, self._moving, q)[1]
             # A shift of the base moves every point alike: these columns are the frames.
             frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
@@ -450,12 +629,12 @@ class ModelSystem:
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
         data = self._data
-        if self._pairs or len(self.own_links):
+        if self._point_contacts or len(self.pairs):
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
         gaps: np.ndarray = point_gaps(self._still, q)
-        if len(self.own_links):
-            return self.own_links.with_gaps(gaps, data, q)
+        if len(self.pairs):
+            return self.pairs.with_gaps(gaps, data)
         return gaps
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -473,20 +652,30 @@ class ModelSystem:
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
         data = self._data
-        if self._pairs:
+        if self._point_contacts or len(self.pairs):
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
         gap, rate = point_gap_rates(self._still, self._motions, q, v)
-        if not len(self.own_links):
+        if not len(self.pairs):
             return gap, rate
         pin.computeJointJacobians(self._pin, data, q)
-        own, own_rate = self.own_links.gap_rates(data, q, v)
+        own, own_rate = self.pairs.gap_rates(data)
         return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
-        kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self.armature @ v**2)
+        if self.bodies:
+            kinetic = float(pin.computeKineticEnergy(self._pin, self._data, q, v))
+        else:
+            kinetic = self.model.kinetic_energy(q, v)
+        kinetic += 0.5 * float(self.armature @ v**2)
         return kinetic, float(pin.computePotentialEnergy(self._pin, self._data, q))
+
+    def pose(self, q: np.ndarray, name: str) -> pin.SE3:
+        """Where a body is: its centre of mass and axes."""
+        k = [body.name for body in self.bodies].index(name)
+        part = q[self.robot_nq + 7 * k : self.robot_nq + 7 * k + 7]
+        return pin.XYZQUATToSE3(finite_array(part, (7,), f"pose of {name}"))
 
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
@@ -495,10 +684,20 @@ class ModelSystem:
 
         Args:
             q: configuration.
-            link: a link or frame; empty for the base.
-            point: in the link's frame [m].
+            link: a link, frame or body; empty for the base.
+            point: in its frame [m].
             force: in the world [N].
         """
+        names = [body.name for body in self.bodies]
+        if link in names:
+            k = names.index(link)
+            act, first = np.zeros(self.nv), self.robot_nv + 6 * k
+            turn = self.pose(q, link).rotation
+            act[first : first + 3] = force
+            act[first + 3 : first + 6] = np.cross(point, turn.T @ force)
+            return act
+        if self._model is None:
+            raise ParameterError(f"the scene has no body '{link}'")
         generalised = point_force(self._pin, self._data, q, link, point, force)
         generalised[self.locked] = 0.0
         return generalised

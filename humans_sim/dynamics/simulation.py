@@ -22,7 +22,7 @@ from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.contacts import Contacts
+from humans_sim.dynamics.contacts import Contacts, own_links
 from humans_sim.dynamics.controller import (
     CommandWithNextCall,
     ControlClock,
@@ -34,7 +34,6 @@ from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.event_driven.state_equations import StateEquations
 from humans_sim.dynamics.joints import JointDissipation
-from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.recording import RecordedSignals, RunStream, progress_bar
@@ -167,7 +166,7 @@ class Simulation:
             ground = defaults.get("ground") if ground is None else ground
             touching = contacts or Contacts()
             touching = touching.over(defaults.get("contacts", Contacts()))
-            model, touching, body = touching.of_model(model)
+            model, touching, body = touching.of_model(model, method)
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -180,6 +179,7 @@ class Simulation:
                 gravity=gravity,
                 features=body,
                 self_collision=own_links(model, touching.self_collision, method),
+                solid=bool(touching.whole_body) and method == TIME_STEPPING,
                 dissipation=JointDissipation.of(
                     model, actuation, touching.joint_damping, touching.joint_friction
                 ),

@@ -21,16 +21,21 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.core.kernels import kernel
+from humans_sim.dynamics.system import (
+    free_base_configuration,
+    free_base_rates,
+    normalise_quaternion,
+)
 from humans_sim.models.rotors import add_rotor_effects, add_rotor_inertia
 
 
 class TreeTable(NamedTuple):
-    """Links of a model with a free base and joints of one axis each.
+    """Links of a model with a free base and joints of one axis each, and free bodies.
 
-    Link 0 is the base; link k belongs to the velocity 5 + k.
+    A base and a free body are roots: they have six velocities, other links one.
 
     Attributes:
-        parent: link that each link turns in (n,); -1 for the base.
+        parent: link that each link turns in (n,); -1 for roots.
         turns: whether its joint turns, otherwise it slides (n,).
         rotation: of the joint's frame in the parent's (n, 3, 3).
         place: of the joint's frame in the parent's (n, 3) [m].
@@ -43,6 +48,11 @@ class TreeTable(NamedTuple):
         rotors: table of a model's geared rotors; empty where it has none (m, 16).
         locked: velocities that stay zero (indices).
         straight: whether the joint's frame is turned as the parent's (n,).
+        position: first coordinate of each link (n,).
+        velocity: first velocity of each link (n,).
+        link: that each velocity belongs to (nv,).
+        root: of each link, counted from 0 (n,).
+        in_world: whether a root's linear velocity is given in the world's frame (n,).
     """
 
     parent: np.ndarray
@@ -58,6 +68,11 @@ class TreeTable(NamedTuple):
     rotors: np.ndarray
     locked: np.ndarray
     straight: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    link: np.ndarray
+    root: np.ndarray
+    in_world: np.ndarray
 
 
 class TreeState(NamedTuple):
@@ -100,21 +115,24 @@ def tree_poses(tree, q, state):
     table = TreeTable(*tree)
     parent, turns, axis = table.parent, table.turns, table.axis
     fixed, offset, straight = table.rotation, table.place, table.straight
-    rotation, place = state[:2]
-    x, y, z, w = q[3], q[4], q[5], q[6]
-    rotation[0, 0, 0] = 1 - 2 * (y * y + z * z)
-    rotation[0, 0, 1] = 2 * (x * y - w * z)
-    rotation[0, 0, 2] = 2 * (x * z + w * y)
-    rotation[0, 1, 0] = 2 * (x * y + w * z)
-    rotation[0, 1, 1] = 1 - 2 * (x * x + z * z)
-    rotation[0, 1, 2] = 2 * (y * z - w * x)
-    rotation[0, 2, 0] = 2 * (x * z - w * y)
-    rotation[0, 2, 1] = 2 * (y * z + w * x)
-    rotation[0, 2, 2] = 1 - 2 * (x * x + y * y)
-    for i in range(3):
-        place[0, i] = q[i]
-    for b in range(1, parent.shape[0]):
-        a, angle = parent[b], q[6 + b]
+    position, rotation, place = table.position, state[0], state[1]
+    for b in range(parent.shape[0]):
+        a, o = parent[b], position[b]
+        if a < 0:
+            x, y, z, w = q[o + 3], q[o + 4], q[o + 5], q[o + 6]
+            rotation[b, 0, 0] = 1 - 2 * (y * y + z * z)
+            rotation[b, 0, 1] = 2 * (x * y - w * z)
+            rotation[b, 0, 2] = 2 * (x * z + w * y)
+            rotation[b, 1, 0] = 2 * (x * y + w * z)
+            rotation[b, 1, 1] = 1 - 2 * (x * x + z * z)
+            rotation[b, 1, 2] = 2 * (y * z - w * x)
+            rotation[b, 2, 0] = 2 * (x * z - w * y)
+            rotation[b, 2, 1] = 2 * (y * z + w * x)
+            rotation[b, 2, 2] = 1 - 2 * (x * x + y * y)
+            for i in range(3):
+                place[b, i] = q[o + i]
+            continue
+        angle = q[o]
         a0, a1, a2 = axis[b, 0], axis[b, 1], axis[b, 2]
         cosine, sine = 1.0, 0.0
         if turns[b]:
@@ -143,17 +161,24 @@ def tree_columns(tree, state):
     """Columns of the Jacobian, after :func:`tree_poses`; arguments as there."""
     table = TreeTable(*tree)
     parent, turns, axis = table.parent, table.turns, table.axis
+    velocity, in_world = table.velocity, table.in_world
     rotation, place, jacobian = state[:3]
-    for j in range(3):
-        a0, a1, a2 = rotation[0, 0, j], rotation[0, 1, j], rotation[0, 2, j]
-        p0, p1, p2 = place[0, 0], place[0, 1], place[0, 2]
-        jacobian[0, j], jacobian[1, j], jacobian[2, j] = a0, a1, a2
-        jacobian[3, 3 + j], jacobian[4, 3 + j], jacobian[5, 3 + j] = a0, a1, a2
-        jacobian[0, 3 + j] = p1 * a2 - p2 * a1
-        jacobian[1, 3 + j] = p2 * a0 - p0 * a2
-        jacobian[2, 3 + j] = p0 * a1 - p1 * a0
-    for b in range(1, parent.shape[0]):
-        j = 5 + b
+    for b in range(parent.shape[0]):
+        j = velocity[b]
+        p0, p1, p2 = place[b, 0], place[b, 1], place[b, 2]
+        if parent[b] < 0:
+            for k in range(3):
+                a0, a1, a2 = rotation[b, 0, k], rotation[b, 1, k], rotation[b, 2, k]
+                i = j + 3 + k
+                jacobian[3, i], jacobian[4, i], jacobian[5, i] = a0, a1, a2
+                jacobian[0, i] = p1 * a2 - p2 * a1
+                jacobian[1, i] = p2 * a0 - p0 * a2
+                jacobian[2, i] = p0 * a1 - p1 * a0
+                if in_world[b]:
+                    a0, a1, a2 = 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
+                i = j + k
+                jacobian[0, i], jacobian[1, i], jacobian[2, i] = a0, a1, a2
+            continue
         x, y, z = axis[b, 0], axis[b, 1], axis[b, 2]
         r = rotation[b]
         # The joint's axis is the same before and after its turn.
@@ -161,7 +186,6 @@ def tree_columns(tree, state):
         a1 = r[1, 0] * x + r[1, 1] * y + r[1, 2] * z
         a2 = r[2, 0] * x + r[2, 1] * y + r[2, 2] * z
         if turns[b]:
-            p0, p1, p2 = place[b, 0], place[b, 1], place[b, 2]
             jacobian[0, j] = p1 * a2 - p2 * a1
             jacobian[1, j] = p2 * a0 - p0 * a2
             jacobian[2, j] = p0 * a1 - p1 * a0
@@ -232,54 +256,61 @@ def _momentum(inertia, linear, angular):
 @kernel
 def tree_twists(tree, v, state):
     """Twists of all links, after :func:`tree_columns`."""
-    parent = TreeTable(*tree).parent
+    parent, velocity = TreeTable(*tree).parent, TreeTable(*tree).velocity
     _, _, jacobian, _, twist = state
-    for i in range(6):
-        twist[0, i] = 0.0
-        for j in range(6):
-            twist[0, i] += jacobian[i, j] * v[j]
-    for b in range(1, parent.shape[0]):
+    for b in range(parent.shape[0]):
+        j = velocity[b]
+        if parent[b] < 0:
+            for i in range(6):
+                twist[b, i] = 0.0
+                for k in range(j, j + 6):
+                    twist[b, i] += jacobian[i, k] * v[k]
+            continue
         for i in range(6):
-            twist[b, i] = twist[parent[b], i] + jacobian[i, 5 + b] * v[5 + b]
+            twist[b, i] = twist[parent[b], i] + jacobian[i, j] * v[j]
 
 
 @kernel
-def tree_energies(tree, q, v, state):
-    """Kinetic and potential energy, after inertias and twists."""
+def tree_energies(tree, q, v, state, energies):
+    """Kinetic and potential energy of each root's links (roots, 2).
+
+    After inertias and twists.
+    """
     table = TreeTable(*tree)
     gravity, armature, rotors = table.gravity, table.armature, table.rotors
+    root, link = table.root, table.link
     _, _, _, inertia, twist = state
-    double, potential = 0.0, 0.0
+    energies[:] = 0.0
     for b in range(inertia.shape[0]):
-        t = twist[b]
+        t, own = twist[b], energies[root[b]]
         l0, l1, l2, k0, k1, k2 = _momentum(
             inertia[b], (t[0], t[1], t[2]), (t[3], t[4], t[5])
         )
-        double += t[0] * l0 + t[1] * l1 + t[2] * l2 + t[3] * k0 + t[4] * k1 + t[5] * k2
+        double = t[0] * l0 + t[1] * l1 + t[2] * l2
+        own[0] += 0.5 * (double + t[3] * k0 + t[4] * k1 + t[5] * k2)
         for i in range(3):
-            potential -= gravity[i] * inertia[b, 1 + i]
+            own[1] -= gravity[i] * inertia[b, 1 + i]
     for j in range(v.shape[0]):
-        double += armature[j] * v[j] ** 2
+        energies[root[link[j]], 0] += 0.5 * armature[j] * v[j] ** 2
     if rotors.shape[0]:
         matrix = np.zeros((v.shape[0], v.shape[0]))
         add_rotor_inertia(q, rotors, matrix)
-        double += v @ (matrix @ v)
-    return 0.5 * double, potential
+        energies[0, 0] += 0.5 * (v @ (matrix @ v))
 
 
 @kernel
-def tree_translation(state):
-    """The translation of the centre of mass, as a base velocity (3,), and the mass."""
-    rotation, _, _, inertia, twist = state
-    mass, translation = 0.0, np.zeros(3)
+def tree_momentum(tree, state, masses, momenta):
+    """Mass (roots,) and linear momentum (roots, 3) of each root's links."""
+    root = TreeTable(*tree).root
+    inertia, twist = state[3], state[4]
+    masses[:] = 0.0
+    momenta[:] = 0.0
     for b in range(inertia.shape[0]):
         t = twist[b]
         momentum = _momentum(inertia[b], (t[0], t[1], t[2]), (t[3], t[4], t[5]))
-        mass += inertia[b, 0]
-        for j in range(3):
-            for i in range(3):
-                translation[j] += rotation[0, i, j] * momentum[i]
-    return translation / mass, mass
+        masses[root[b]] += inertia[b, 0]
+        for i in range(3):
+            momenta[root[b], i] += momentum[i]
 
 
 @kernel
@@ -287,15 +318,17 @@ def tree_mass(tree, q, state, mass):
     """Mass matrix, after columns and inertias; false beyond the reach of a rotor."""
     table = TreeTable(*tree)
     parent, armature, rotors = table.parent, table.armature, table.rotors
+    velocity, link = table.velocity, table.link
     _, _, jacobian, inertia, _ = state
     composite = inertia.copy()
     n, nv = parent.shape[0], jacobian.shape[1]
     for b in range(n - 1, 0, -1):
         a = parent[b]
-        for i in range(10):
-            composite[a, i] += composite[b, i]
+        if a >= 0:
+            for i in range(10):
+                composite[a, i] += composite[b, i]
     for j in range(nv - 1, -1, -1):
-        b = max(j - 5, 0)
+        b = link[j]
         l0, l1, l2, k0, k1, k2 = _momentum(
             composite[b],
             (jacobian[0, j], jacobian[1, j], jacobian[2, j]),
@@ -303,8 +336,8 @@ def tree_mass(tree, q, state, mass):
         )
         for i in range(nv):
             mass[i, j] = 0.0
-        i, a = j, b
-        while i >= 0:
+        i, a, first = j, b, velocity[b]
+        while True:
             mass[i, j] = (
                 jacobian[0, i] * l0
                 + jacobian[1, i] * l1
@@ -313,11 +346,14 @@ def tree_mass(tree, q, state, mass):
                 + jacobian[4, i] * k1
                 + jacobian[5, i] * k2
             )
-            if i <= 5:
+            if parent[a] >= 0:
+                a = parent[a]
+                first = velocity[a]
+                i = first + 5 if parent[a] < 0 else first
+            elif i > first:
                 i -= 1
             else:
-                a = parent[a]
-                i = 5 + a
+                break
     for j in range(nv):
         for i in range(j):
             mass[j, i] = mass[i, j]
@@ -332,13 +368,24 @@ def tree_drifts(tree, v, state):
     Against gravity's, as the base falls: contacts add it again.
     """
     table = TreeTable(*tree)
-    parent, gravity = table.parent, table.gravity
-    _, _, jacobian, _, twist = state
+    parent, gravity, velocity = table.parent, table.gravity, table.velocity
+    place, jacobian, twist = state[1], state[2], state[4]
     drift = np.zeros((parent.shape[0], 6))
-    for i in range(3):
-        drift[0, i] = -gravity[i]
-    for b in range(1, parent.shape[0]):
-        j, a = 5 + b, parent[b]
+    for b in range(parent.shape[0]):
+        j, a = velocity[b], parent[b]
+        if a < 0:
+            for i in range(3):
+                drift[b, i] = -gravity[i]
+            if table.in_world[b]:
+                # the velocity of its origin, across its spin
+                t, o = twist[b], place[b]
+                c0 = t[0] + t[4] * o[2] - t[5] * o[1]
+                c1 = t[1] + t[5] * o[0] - t[3] * o[2]
+                c2 = t[2] + t[3] * o[1] - t[4] * o[0]
+                drift[b, 0] += c1 * t[5] - c2 * t[4]
+                drift[b, 1] += c2 * t[3] - c0 * t[5]
+                drift[b, 2] += c0 * t[4] - c1 * t[3]
+            continue
         u, p, d = v[j], twist[a], drift[b]
         s0, s1, s2 = u * jacobian[0, j], u * jacobian[1, j], u * jacobian[2, j]
         r0, r1, r2 = u * jacobian[3, j], u * jacobian[4, j], u * jacobian[5, j]
@@ -357,7 +404,7 @@ def tree_drifts(tree, v, state):
 def tree_bias(tree, q, v, state, bias):
     """Nonlinear effects and gravity, after twists and inertias; false as before."""
     table = TreeTable(*tree)
-    parent, rotors = table.parent, table.rotors
+    parent, rotors, velocity = table.parent, table.rotors, table.velocity
     _, _, jacobian, inertia, twist = state
     n = parent.shape[0]
     drift, force = tree_drifts(tree, v, state), np.empty((n, 6))
@@ -376,11 +423,11 @@ def tree_bias(tree, q, v, state, bias):
         force[b, 4] = g1 + t[5] * k0 - t[3] * k2 + t[2] * l0 - t[0] * l2
         force[b, 5] = g2 + t[3] * k1 - t[4] * k0 + t[0] * l1 - t[1] * l0
     for b in range(n - 1, -1, -1):
-        for j in range(0 if b == 0 else 5 + b, 6 + b):
+        for j in range(velocity[b], velocity[b] + (1 if parent[b] >= 0 else 6)):
             bias[j] = 0.0
             for i in range(6):
                 bias[j] += jacobian[i, j] * force[b, i]
-        if b:
+        if parent[b] >= 0:
             for i in range(6):
                 force[parent[b], i] += force[b, i]
     return rotors.shape[0] == 0 or add_rotor_effects(q, v, rotors, bias)
@@ -440,12 +487,20 @@ def tree_table(
 ) -> TreeTable | None:
     """The table of a model; None where it has no place for some joints."""
     count = model.njoints - 1
-    if count < 1 or model.joints[1].shortname() != "JointModelFreeFlyer":
+    if count < 1:
         return None
     axis, turns = np.zeros((count, 3)), np.ones(count, dtype=np.bool_)
-    for k in range(1, count):
+    parent = np.array([model.parents[k + 1] - 1 for k in range(count)])
+    in_world = np.zeros(count, dtype=np.bool_)
+    for k in range(count):
         joint = model.joints[k + 1]
-        if (joint.nq, joint.nv, joint.idx_v) != (1, 1, 5 + k):
+        if parent[k] < 0:
+            if (joint.nq, joint.nv) != (7, 6):
+                return None
+            # A free body (scene_tree) has its velocity in the world's frame.
+            in_world[k] = joint.shortname() != "JointModelFreeFlyer"
+            continue
+        if (joint.nq, joint.nv) != (1, 1):
             return None
         data = joint.createData()
         joint.calc(data, np.zeros(model.nq))
@@ -454,10 +509,14 @@ def tree_table(
         if turns[k] and linear.any():
             return None
         axis[k] = angular if turns[k] else linear
+    root = np.zeros(count, dtype=np.int64)
+    for k in range(count):
+        root[k] = root[parent[k]] if parent[k] >= 0 else (parent[:k] < 0).sum()
     inertias = [model.inertias[k + 1] for k in range(count)]
     places = [model.jointPlacements[k + 1] for k in range(count)]
+    widths = [model.joints[k + 1].nv for k in range(count)]
     return TreeTable(
-        parent=np.array([model.parents[k + 1] - 1 for k in range(count)]),
+        parent=parent,
         turns=turns,
         rotation=np.array([place.rotation for place in places]),
         place=np.array([place.translation for place in places]),
@@ -470,4 +529,52 @@ def tree_table(
         rotors=np.zeros((0, _ROTORS)) if rotors is None else np.array(rotors),
         locked=np.array(locked, dtype=np.int64),
         straight=np.array([bool((p.rotation == np.eye(3)).all()) for p in places]),
+        position=np.array([model.joints[k + 1].idx_q for k in range(count)]),
+        velocity=np.array([model.joints[k + 1].idx_v for k in range(count)]),
+        link=np.repeat(np.arange(count), widths),
+        root=root,
+        in_world=in_world,
     )
+
+
+@kernel
+def tree_configuration(tree, centre, x):
+    """The configuration at coordinates x (nv,) around a centre of unit quaternions."""
+    table = TreeTable(*tree)
+    parent, position, velocity = table.parent, table.position, table.velocity
+    q = np.empty(centre.shape[0])
+    for b in range(parent.shape[0]):
+        o, j = position[b], velocity[b]
+        if parent[b] < 0:
+            base = free_base_configuration(centre[o : o + 7], x[j : j + 6])
+            for k in range(7):
+                q[o + k] = base[k]
+        else:
+            q[o] = centre[o] + x[j]
+    return q
+
+
+@kernel
+def tree_rates(tree, centre, x, v):
+    """The rates of these coordinates at a velocity."""
+    table = TreeTable(*tree)
+    parent, position, velocity = table.parent, table.position, table.velocity
+    rates = v.copy()
+    for b in range(parent.shape[0]):
+        o, j = position[b], velocity[b]
+        if parent[b] < 0:
+            base = free_base_rates(centre[o : o + 7], x[j : j + 6], v[j : j + 6])
+            for k in range(3 if table.in_world[b] else 0, 6):
+                rates[j + k] = base[k]
+    return rates
+
+
+@kernel
+def tree_centre(tree, q):
+    """A configuration with quaternions of unit length."""
+    table = TreeTable(*tree)
+    centre = q.copy()
+    for b in range(table.parent.shape[0]):
+        if table.parent[b] < 0:
+            normalise_quaternion(centre[table.position[b] : table.position[b] + 7])
+    return centre

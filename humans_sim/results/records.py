@@ -153,15 +153,14 @@ class ContactTable:
             np.array(np.broadcast_to(restitution, n), dtype=float),
         )
 
-    def with_links(self, names: Sequence[str], friction: float) -> ContactTable:
-        """The same with contacts of links that touch, without restitution."""
-        count = len(names)
+    def joined(self, other: ContactTable) -> ContactTable:
+        """The contacts of both."""
         return ContactTable(
-            names=(*self.names, *names),
-            kinds=(*self.kinds, *(LINK,) * count),
-            tangents=np.append(self.tangents, np.full(count, 2)),
-            friction=np.append(self.friction, np.full(count, float(friction))),
-            restitution=np.append(self.restitution, np.zeros(count)),
+            names=(*self.names, *other.names),
+            kinds=(*self.kinds, *other.kinds),
+            tangents=np.append(self.tangents, other.tangents),
+            friction=np.append(self.friction, other.friction),
+            restitution=np.append(self.restitution, other.restitution),
         )
 
     def __len__(self) -> int:

@@ -168,7 +168,7 @@ def test_energy_on_sampled_waves(ball: hs.Model) -> None:
 @pytest.mark.study
 def test_boxes_on_terrain() -> None:
     """Free boxes and balls rest on a height field as on the floor that it is."""
-    from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+    from humans_sim.dynamics.scene_bodies import SceneBody
     from humans_sim.dynamics.scenes.scene_system import SceneSystem
 
     level = hs.HeightField(np.zeros((5, 5)), 0.2, (-0.41, -0.43, 0.0))

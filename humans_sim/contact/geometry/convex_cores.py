@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convex solids as smaller ones with a skin, so that touching ones stay apart.
+"""Convex solids: hulls of vertices, with a radius around them where they are round.
 
-A solid is the set of points within ``radius`` of its core, the convex hull of some
-vertices. Where two solids touch, their cores are both radii apart: distance, nearest
-points and normal of the cores are then well defined, as they are not for solids whose
-surfaces meet. A solid that is given without a radius gets one: its faces move inwards
-by it, which leaves the faces where they are and rounds edges and corners.
+*Core*. Where two solids touch, nearest points and normal are not well defined. The core
+of a solid with edges has its faces a little further inwards: where two solids touch,
+their cores are apart. It serves to find the direction in which solids touch, nothing
+else: contacts are those of the solids themselves. Of a round solid the core is the hull
+of its vertices.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-_THICKEST = 1e-3
-"""Largest radius of the skin that a solid gets [m]."""
+_DEEPEST = 1e-3
+"""How far a core lies inside its solid, at most [m]."""
 _PART = 0.25
-"""Radius of the skin over that of a ball inside the solid, at most."""
+"""The same over the radius of a ball inside the solid."""
 _FLAT = 1e-4
 """What has no thickness gets so much on either side [m]."""
 _SMOOTH = 300
@@ -30,16 +30,16 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class ConvexCore:
-    """The core of a convex solid.
+class ConvexSolid:
+    """The points within a radius of the convex hull of some vertices.
 
     Attributes:
-        vertices: of the core (n, 3) [m].
-        radius: of the skin around it [m].
-        normals: of the core's faces, outwards (f, 3); none of a point or a
-            segment.
+        vertices: of the hull (n, 3) [m].
+        radius: zero of a solid with edges and corners [m].
+        normals: of the hull's faces, outwards (f, 3); none of a point or a segment.
         loops: vertices of the faces, in the order around each of them.
         loop_ends: end of each face in ``loops`` (f,).
+        core: vertices of its core (m, 3) [m].
     """
 
     vertices: np.ndarray
@@ -47,34 +47,53 @@ class ConvexCore:
     normals: np.ndarray
     loops: np.ndarray
     loop_ends: np.ndarray
+    core: np.ndarray
 
     @classmethod
-    def of(cls, vertices: np.ndarray, radius: float = 0.0) -> ConvexCore:
-        """The core of the points within ``radius`` [m] of the hull of some vertices."""
+    def of(cls, vertices: np.ndarray, radius: float = 0.0) -> ConvexSolid:
+        """The points within ``radius`` [m] of the hull of some vertices."""
         vertices = _thick(np.array(vertices, dtype=float))
         if len(vertices) < 4:
             none = np.zeros(0, dtype=np.int64)
-            return cls(vertices, radius or _FLAT, np.zeros((0, 3)), none, none)
-        if radius == 0.0:
-            vertices, radius = _shrunk(vertices)
+            faces = np.zeros((0, 3))
+            return cls(vertices, radius or _FLAT, faces, none, none, vertices)
         vertices, normals, loops, ends = _faces(vertices)
-        return cls(vertices, radius, normals, loops, ends)
+        core = vertices if radius else _shrunk(vertices)
+        return cls(vertices, radius, normals, loops, ends, core)
+
+    @classmethod
+    def half_space(cls, normal: np.ndarray, point: np.ndarray) -> ConvexSolid:
+        """Everything below a plane."""
+        none, row = np.zeros(0, dtype=np.int64), np.array(point, dtype=float)[None]
+        return cls(row, 0.0, np.array(normal, dtype=float)[None], none, none, row)
+
+    @property
+    def is_half_space(self) -> bool:
+        """Whether it has one face and no edges."""
+        return len(self.normals) == 1
 
 
-class CoreTable(NamedTuple):
-    """Several cores as arrays, for compiled functions.
+class SolidTable(NamedTuple):
+    """Several solids as arrays, for compiled functions.
 
     Attributes:
-        vertices: of all cores, one after the other (n, 3) [m].
-        vertex_start: first vertex of each core, and the end (s + 1,).
+        joint: joint that carries each solid, in whose frame it is given (s,).
+        vertices: of all solids, one after the other (n, 3) [m].
+        vertex_start: first vertex of each solid, and the end (s + 1,).
         normals: of all faces (f, 3).
-        face_start: first face of each core, and the end (s + 1,).
+        face_start: first face of each solid, and the end (s + 1,).
         loops: vertices of all faces, counted in ``vertices``.
         loop_start: first of ``loops`` of each face, and the end (f + 1,).
-        radius: of the skins (s,) [m].
+        radius: how far the solids go around their hulls (s,) [m].
         length: longest sides of the boxes around the solids (s,) [m].
+        core: vertices of all cores (m, 3) [m].
+        core_start: first vertex of each core, and the end (s + 1,).
+        centre: of balls around the solids (s, 3) [m].
+        reach: radii of these balls; infinite of half spaces (s,) [m].
+        plane: whether they are half spaces (s,).
     """
 
+    joint: np.ndarray
     vertices: np.ndarray
     vertex_start: np.ndarray
     normals: np.ndarray
@@ -83,25 +102,54 @@ class CoreTable(NamedTuple):
     loop_start: np.ndarray
     radius: np.ndarray
     length: np.ndarray
+    core: np.ndarray
+    core_start: np.ndarray
+    centre: np.ndarray
+    reach: np.ndarray
+    plane: np.ndarray
 
     @classmethod
-    def of(cls, cores: Sequence[ConvexCore]) -> CoreTable:
-        """The table of some cores."""
-        vertex_start = _starts([len(core.vertices) for core in cores])
-        loops = [c.loops + n for c, n in zip(cores, vertex_start[:-1], strict=True)]
-        first = _starts([len(core.loops) for core in cores])
-        ends = [c.loop_ends + n for c, n in zip(cores, first[:-1], strict=True)]
+    def of(cls, solids: Sequence[ConvexSolid], joints: Sequence[int]) -> SolidTable:
+        """The table of some solids."""
+        vertex_start = _starts([len(solid.vertices) for solid in solids])
+        loops = [c.loops + n for c, n in zip(solids, vertex_start[:-1], strict=True)]
+        first = _starts([len(solid.loops) for solid in solids])
+        ends = [
+            (c.loop_ends if len(c.loop_ends) else np.zeros(len(c.normals), int)) + n
+            for c, n in zip(solids, first[:-1], strict=True)
+        ]
+        none = np.zeros((0, 3))
+        centre = np.array(
+            [(c.vertices.min(axis=0) + c.vertices.max(axis=0)) / 2 for c in solids]
+        ).reshape(-1, 3)
+        reach = [
+            np.inf
+            if c.is_half_space
+            else float(np.linalg.norm(c.vertices - m, axis=1).max()) + c.radius
+            for c, m in zip(solids, centre, strict=True)
+        ]
         return cls(
-            vertices=np.vstack([np.zeros((0, 3)), *(c.vertices for c in cores)]),
+            joint=np.array(joints, dtype=np.int64),
+            vertices=np.vstack([none, *(c.vertices for c in solids)]),
             vertex_start=vertex_start,
-            normals=np.vstack([np.zeros((0, 3)), *(c.normals for c in cores)]),
-            face_start=_starts([len(core.normals) for core in cores]),
+            normals=np.vstack([none, *(c.normals for c in solids)]),
+            face_start=_starts([len(c.normals) for c in solids]),
             loops=np.concatenate([np.zeros(0, np.int64), *loops]),
             loop_start=np.concatenate([[0], *ends]).astype(np.int64),
-            radius=np.array([core.radius for core in cores]),
+            radius=np.array([c.radius for c in solids]),
             length=np.array(
-                [np.ptp(c.vertices, axis=0).max() + 2.0 * c.radius for c in cores]
+                [
+                    np.inf
+                    if c.is_half_space
+                    else np.ptp(c.vertices, axis=0).max() + 2.0 * c.radius
+                    for c in solids
+                ]
             ),
+            core=np.vstack([none, *(c.core for c in solids)]),
+            core_start=_starts([len(c.core) for c in solids]),
+            centre=centre,
+            reach=np.array(reach),
+            plane=np.array([c.is_half_space for c in solids], dtype=np.bool_),
         )
 
 
@@ -124,25 +172,25 @@ def _thick(vertices: np.ndarray) -> np.ndarray:
     return vertices
 
 
-def _shrunk(vertices: np.ndarray) -> tuple[np.ndarray, float]:
-    """Vertices of the core of a solid without a skin, and the skin's radius."""
+def _shrunk(vertices: np.ndarray) -> np.ndarray:
+    """Vertices of the core of a solid with edges."""
     hull = ConvexHull(vertices)
     middle = vertices[hull.vertices].mean(axis=0)
     inside = -(hull.equations[:, :3] @ middle + hull.equations[:, 3])
-    radius = min(_THICKEST, _PART * float(inside.min()))
+    depth = min(_DEEPEST, _PART * float(inside.min()))
     if len(hull.vertices) > _SMOOTH:
         # Each moves inwards along the mean of its normals.
         normals, used = np.zeros_like(vertices), hull.vertices
         for k in range(3):
             np.add.at(normals, hull.simplices[:, k], hull.equations[:, :3])
         length = np.linalg.norm(normals[used], axis=1, keepdims=True)
-        return vertices[used] - radius * normals[used] / length, radius
+        return np.asarray(vertices[used] - depth * normals[used] / length)
     planes = hull.equations.copy()
-    planes[:, 3] += radius
+    planes[:, 3] += depth
     corners = HalfspaceIntersection(planes, middle).intersections
     size = float(np.ptp(vertices, axis=0).max())
     _, which = np.unique(np.round(corners / (_SAME * size)), axis=0, return_index=True)
-    return corners[which], radius
+    return np.asarray(corners[which])
 
 
 def _faces(

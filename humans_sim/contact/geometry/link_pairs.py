@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which links of a model may touch each other, and their solids as coal takes them.
+"""Which links of a model may touch each other, and their solids.
 
 All pairs of links count but neighbours and those whose solids overlap in the zero
 position. Neighbours are links of one rigid group, parent and child, and links with
@@ -8,69 +8,191 @@ nothing between them but links without solids or much shorter ones (a cardan joi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import coal
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.contact.geometry.convex_cores import ConvexCore, CoreTable
+from humans_sim.contact.geometry.convex_cores import ConvexSolid
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
+from humans_sim.models.description import SelfCollision
 
 _SHORT = 0.25
 """A link is passed over whose length is shorter, over the reach of those beside it."""
+SOLE_SHARE = 0.05
+"""What lies less than this above a sole belongs to it, in lengths of the sole."""
+_NO_POINTS = np.zeros((0, 3))
 _TOUCHING = 1e-4
 """Distance in the zero position at which links count as overlapping [m]."""
 
 
+class LinkSolid(NamedTuple):
+    """The solids of a link.
+
+    Attributes:
+        joint: that carries it.
+        solids: in the frame of the joint.
+    """
+
+    joint: int
+    solids: tuple[ConvexSolid, ...]
+
+
+def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkSolid]:
+    """The solids of all links; soles are plates between their contact points.
+
+    Args:
+        model: that has the links.
+        tags: points that touch by themselves, by joint (t, 3) [m].
+    """
+    soles = {
+        int(frame.parentJoint): frame.placement.rotation[:, 2]
+        for frame in (
+            model.pin.frames[model.pin.getFrameId(s.name)] for s in model.soles
+        )
+    }
+    links: dict[str, LinkSolid] = {}
+    for shape in collision_shapes(model):
+        corners = tags.get(shape.joint, _NO_POINTS)
+        solid: ConvexSolid | None = convex_solid(shape)
+        if shape.joint in soles and len(corners) > 2:
+            solid = _above(shape, soles[shape.joint], _top(corners, soles[shape.joint]))
+        before = links.get(shape.link, LinkSolid(shape.joint, ()))
+        if solid is not None:
+            links[shape.link] = before._replace(solids=(*before.solids, solid))
+    for link, (joint, solids) in list(links.items()):
+        corners = tags.get(joint, _NO_POINTS)
+        if joint in soles and len(corners) > 2:
+            up = soles[joint]
+            heights = corners @ up
+            raised = corners + (_top(corners, up) - heights)[:, None] * up
+            plate = ConvexSolid.of(np.vstack([corners, raised]))
+            links[link] = LinkSolid(joint, (*solids, plate))
+            del soles[joint]
+    return links
+
+
+def _top(corners: np.ndarray, up: np.ndarray) -> float:
+    """Height up to which a sole goes."""
+    length = float(np.linalg.norm(np.ptp(corners, axis=0)))
+    return float((corners @ up).min()) + SOLE_SHARE * length
+
+
+def _above(shape: CollisionShape, up: np.ndarray, height: float) -> ConvexSolid | None:
+    """The part of a shape above a height; of a round one all, if its middle is."""
+    solid = convex_solid(shape)
+    levels = solid.vertices @ up - height
+    if (levels - solid.radius >= 0.0).all():
+        return solid
+    if solid.radius > 0.0 or len(solid.normals) == 0:
+        return solid if (levels > 0.0).all() else None
+    kept = [solid.vertices[levels >= 0.0]]
+    start = 0
+    for end in solid.loop_ends:
+        loop = solid.loops[start:end]
+        start = end
+        for a, b in zip(loop, np.roll(loop, -1), strict=True):
+            if levels[a] * levels[b] < 0.0:
+                share = levels[a] / (levels[a] - levels[b])
+                edge = solid.vertices[b] - solid.vertices[a]
+                kept.append((solid.vertices[a] + share * edge)[None])
+    points = np.vstack(kept)
+    if not len(points) or np.ptp(points @ up) <= _TOUCHING:
+        return None
+    return ConvexSolid.of(points)
+
+
 @lru_cache(maxsize=16)
-def link_solids(model: Model) -> tuple[pin.GeometryModel, CoreTable]:
-    """All solids of a model, without pairs, and their cores."""
-    geometry, cores = pin.GeometryModel(), []
+def _geometry(model: Model) -> pin.GeometryModel:
+    """All solids of a model, without pairs."""
+    geometry = pin.GeometryModel()
     for k, shape in enumerate(collision_shapes(model)):
-        vertices = np.ascontiguousarray(shape.vertices, dtype=float)
-        core, solid, pose = _core_with_solid(vertices.tobytes(), shape.radius)
+        solid, pose = coal_solid(convex_solid(shape))
         geometry.addGeometryObject(
             pin.GeometryObject(f"{shape.link}.{k}", shape.joint, pose, solid)
         )
-        cores.append(core)
-    return geometry, CoreTable.of(cores)
+    return geometry
 
 
-@lru_cache(maxsize=256)
-def _core_with_solid(
-    vertices: bytes, radius: float
-) -> tuple[ConvexCore, coal.CollisionGeometry, pin.SE3]:
-    """The core of a shape; with its skin as coal takes it, and its pose in the joint.
+def convex_solid(shape: CollisionShape) -> ConvexSolid:
+    """A shape of a link; made once for equal shapes."""
+    vertices = np.ascontiguousarray(shape.vertices, dtype=float)
+    return _convex_solid(vertices.tobytes(), shape.radius)
 
-    Hulls are made once for equal shapes.
-    """
-    core = ConvexCore.of(np.frombuffer(vertices).reshape(-1, 3), radius)
-    corners, pose = core.vertices, pin.SE3.Identity()
+
+@lru_cache(maxsize=1024)
+def _convex_solid(vertices: bytes, radius: float) -> ConvexSolid:
+    return ConvexSolid.of(np.frombuffer(vertices).reshape(-1, 3), radius)
+
+
+def coal_solid(solid: ConvexSolid) -> tuple[coal.CollisionGeometry, pin.SE3]:
+    """A solid as coal takes it, and its pose in the joint."""
+    corners, pose = solid.vertices, pin.SE3.Identity()
     if len(corners) == 1:
         pose.translation = corners[0]
-        return core, coal.Sphere(core.radius), pose
+        return coal.Sphere(solid.radius), pose
     if len(corners) == 2:
         along = corners[1] - corners[0]
         pose.translation = corners.mean(axis=0)
         pose.rotation = pin.Quaternion.FromTwoVectors(
             np.array([0.0, 0.0, 1.0]), along
         ).matrix()
-        return core, coal.Capsule(core.radius, float(np.linalg.norm(along))), pose
+        return coal.Capsule(solid.radius, float(np.linalg.norm(along))), pose
     points = coal.StdVec_Vec3s()
     for vertex in corners:
         points.append(vertex)
-    solid = coal.Convex.convexHull(points, True, "Qt")
-    solid.setSweptSphereRadius(core.radius)
-    return core, solid, pose
+    hull = coal.Convex.convexHull(points, True, "Qt")
+    hull.setSweptSphereRadius(solid.radius)
+    return hull, pose
+
+
+def touching_links(model: Model, chosen: SelfCollision) -> tuple[tuple[str, str], ...]:
+    """The pairs of links of a model that may touch each other."""
+    links = list(dict.fromkeys(shape.link for shape in collision_shapes(model)))
+    for pair in (*chosen.exclude, *chosen.include):
+        for link in pair:
+            if link not in links:
+                raise ParameterError(
+                    f"self_collision: {model.name} has no link '{link}' with a solid"
+                )
+    if not chosen.enabled:
+        return ()
+    excluded = {frozenset(pair) for pair in chosen.exclude}
+    included = {frozenset(pair) for pair in chosen.include}
+    touching = (usual_pairs(model)[0] - excluded) | included
+    return tuple(
+        (one, other)
+        for k, one in enumerate(links)
+        for other in links[k + 1 :]
+        if frozenset((one, other)) in touching
+    )
+
+
+def pair_geometry(
+    model: Model, pairs: tuple[tuple[str, str], ...]
+) -> tuple[pin.GeometryModel, list[tuple[str, str]]]:
+    """All solids of a model with pairs of some links; the links of each of them."""
+    geometry, links = pin.GeometryModel(_geometry(model)), []
+    shapes = collision_shapes(model)
+    for one, other in pairs:
+        for a, first in enumerate(shapes):
+            for b, second in enumerate(shapes):
+                if (first.link, second.link) == (one, other):
+                    geometry.addCollisionPair(pin.CollisionPair(a, b))
+                    links.append((one, other))
+    return geometry, links
 
 
 def overlapping_links(model: Model) -> tuple[tuple[str, str], ...]:
     """Pairs that never touch, no neighbours: they overlap in the zero position.
 
     Their surfaces are not known to the millimetre there, and no depth can be taken for
-    a gap of zero: below the skins of both cores a distance has no normal.
+    a gap of zero.
     """
     return tuple(sorted((min(p), max(p)) for p in usual_pairs(model)[1]))
 
@@ -81,7 +203,7 @@ def usual_pairs(
 ) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
     """Pairs of links, no neighbours: apart, and overlapping in the zero position."""
     shapes = collision_shapes(model)
-    geometry, _ = link_solids(model)
+    geometry = _geometry(model)
     data = pin.GeometryData(geometry)
     pin.updateGeometryPlacements(
         model.pin, model.pin.createData(), geometry, data, model.neutral()

@@ -35,7 +35,7 @@ from humans_sim.control.walking.sole_legs import (
     sole_legs,
 )
 from humans_sim.core.settings import SettingError
-from humans_sim.dynamics.self_contacts import moved_velocities
+from humans_sim.dynamics.pair_contacts import moved_velocities
 from humans_sim.dynamics.tree_kernels import tree_table
 from humans_sim.models import Model
 from humans_sim.models.legs import PITCH, axis_kind, chain

@@ -17,10 +17,11 @@ import pinocchio as pin
 
 from humans_sim.bodies.motion import STEPS
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+from humans_sim.contact.geometry.convex_pairs import SLOTS
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.system import State
 
@@ -84,10 +85,12 @@ class FlyingScene(SceneSystem):
         which: np.ndarray,
     ) -> Flight | None:
         """Take the bodies that fly through a step; None: nothing, or into something."""
-        movers = self._known.movers
-        touched = set(movers[which[which < len(movers)]].ravel().tolist())
-        first = len(self._known.joints) - len(self.bodies)
-        free = tuple(k for k in range(len(self.bodies)) if first + k not in touched)
+        first, pairs = len(self.contacts) - len(self.pairs), self.pairs.pairs
+        near = {(c - first) // SLOTS for c in which.tolist() if c >= first}
+        touched = {m.joint for p in near for m in pairs[p][:2]}
+        free = tuple(
+            k for k in range(len(self.bodies)) if self.first_body + k not in touched
+        )
         if not free:
             return None
         bodies = self._free.get(free)

@@ -62,6 +62,8 @@ _PIVOT = 1e-12
 """Share of the diagonal below which a pivot of the mass matrix is rounding."""
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""
+_BOUNCES = 1e-2
+"""Approach from which on a contact that is not put onto its surface bounces [m/s]."""
 _LEAVING = 1e-6
 """Rate of a gap from which on its contact opens [m/s, rad/s]."""
 SETTLED = 1e-11
@@ -129,9 +131,12 @@ def step_end(equations, impulses, which, h, tangents, before):
 @kernel
 def entry_motion(gap, approach, ends, restitution, h):
     """Normal motion that the contact law adds to a contact in a step."""
-    if restitution >= 0.0 and gap + 0.5 * h * ends <= 0.0:
+    if gap + 0.5 * h * ends <= 0.0:
         # It closes in the step whatever others do: an impact, all of it now.
-        return restitution * min(approach, 0.0)
+        if restitution >= 0.0:
+            return restitution * min(approach, 0.0)
+        if restitution < -1.0 and approach < -_BOUNCES:
+            return (-1.0 - restitution) * approach
     # It may come onto its surface, if others push it, and no further.
     return max(2.0 * gap / h, 0.0)
 

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole time step of a model in one compiled call.
+"""A whole time step of links and free bodies in one compiled call.
 
 Poses, mass matrix and bias come from a table of links, contacts from the kernels that
-both methods share, impulses and shifts from those of any system's step.
+all methods share, impulses and shifts from those of any system's step.
 
-*Points near the ground.* A body has a hundred points that may touch and stands on eight
-of them. A ball around all points of a link bounds their gaps from below; a step leaves
-out the links whose balls stay clear of the scene.
+*Points near the ground.* A ball around all points of a link bounds their gaps from
+below; a step leaves out the links whose balls stay clear of the scene.
+
+*Pairs of solids.* Their points are chosen where the step begins and stay for it. Where
+it ends they are chosen anew, and solids that are in each other there are pushed apart:
+what turns in a step touches with other corners afterwards.
+
+*Islands.* Roots (a robot, each free body) that push each other in a step share its
+error of energy, and what is taken out of their velocities; what flies keeps the
+velocity of its centre of mass.
 
 Kernels take fields as plain tuples: ``tree`` of a ``TreeTable``, ``geometry`` of a
 :class:`StepGeometry`.
@@ -28,10 +35,14 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
-from humans_sim.dynamics.system import (
-    free_base_configuration,
-    free_base_rates,
-    normalise_quaternion,
+from humans_sim.dynamics.pair_kernels import (
+    AHEAD,
+    FAR,
+    choose_points,
+    chosen_gaps,
+    chosen_rates,
+    pair_rows,
+    track,
 )
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
@@ -53,13 +64,16 @@ from humans_sim.dynamics.tree_kernels import (
     TreeState,
     TreeTable,
     tree_bias,
+    tree_centre,
     tree_columns,
+    tree_configuration,
     tree_energies,
     tree_inertias,
     tree_mass,
+    tree_momentum,
     tree_poses,
+    tree_rates,
     tree_state,
-    tree_translation,
     tree_twists,
     write_motions,
     write_poses,
@@ -67,8 +81,6 @@ from humans_sim.dynamics.tree_kernels import (
 
 _CLEAR = 5e-3
 """Distance beyond what a link travels that an impact in the step may add [m]."""
-_AHEAD = 3.0
-"""How many times the way at the link's present speed is looked ahead."""
 
 
 @kernel
@@ -84,31 +96,40 @@ def near_points(still, motions, h):
     for p in range(n):
         k = row[p]
         least[p] = bound[k]
-        if not bound[k] > _CLEAR + _AHEAD * h * speeds[k]:
+        if not bound[k] > _CLEAR + AHEAD * h * speeds[k]:
             which[count] = p
             count += 1
     return which[:count], least
 
 
 @kernel
-def contacts_of_points(points, every, solids, limits):
-    """Contacts of some points, then of all limits, among all contacts (indices)."""
-    which = np.empty(points.shape[0] * solids + limits, np.int64)
+def contacts_of_points(points, counts, slots):
+    """Contacts of some points, of all limits and of pairs, among all (indices).
+
+    ``counts``: of all points, of solids, of limits.
+    """
+    every, solids, limits = counts
+    first = points.shape[0] * solids
+    which = np.empty(first + limits + slots.shape[0], np.int64)
     for k in range(points.shape[0]):
         for s in range(solids):
             which[k * solids + s] = points[k] * solids + s
     for k in range(limits):
-        which[points.shape[0] * solids + k] = every * solids + k
+        which[first + k] = every * solids + k
+    for k in range(slots.shape[0]):
+        which[first + limits + k] = every * solids + limits + slots[k]
     return which
 
 
 DONE, ELSEWHERE = 0, 1
 """A step was made; or it is to be made through the functions of the system, which have
 other methods where these do not converge and words where nothing does."""
-_SETTLINGS = 4
+_SETTLINGS = 6
+_LOOKS = 4
+"""How often pairs are looked at where a step ends."""
 _ATTEMPTS = 3
 _FURTHEST = 1.0
-"""Rotation of the base in a step up to which its coordinates are good [rad]."""
+"""Rotation of a root in a step up to which its coordinates are good [rad]."""
 
 
 class StepGeometry(NamedTuple):
@@ -121,6 +142,8 @@ class StepGeometry(NamedTuple):
         restitution: of all contacts (nc,).
         tangents: of all contacts (nc,).
         friction: of all contacts (nc,).
+        pairs: fields of a ``PairTable`` and of a ``PairMemory``, which is written, and
+            velocities that move each joint (n + 1, nv).
     """
 
     moving: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray, np.ndarray]
@@ -128,6 +151,7 @@ class StepGeometry(NamedTuple):
     restitution: np.ndarray
     tangents: np.ndarray
     friction: np.ndarray
+    pairs: tuple[tuple[object, ...], tuple[np.ndarray, ...], np.ndarray]
 
 
 @kernel
@@ -153,34 +177,170 @@ def _near_geometry(moving, points):
 
 @kernel
 def model_energies(tree, q, v):
-    """Kinetic and potential energy of a model [J]."""
+    """Kinetic and potential energy of each root (roots, 2) [J]."""
     state = tree_state(tree, v.shape[0])
+    energies = np.empty((TreeTable(*tree).root[-1] + 1, 2))
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     tree_inertias(tree, state)
     tree_twists(tree, v, state)
-    return tree_energies(tree, q, v, state)
+    tree_energies(tree, q, v, state, energies)
+    return energies
+
+
+@kernel
+def _all_joints(state, poses, twists):
+    """Poses of all joints as columns (n + 1, 12), and their twists (n + 1, 6)."""
+    rotation, place, twist = state[0], state[1], state[4]
+    poses[0, :] = 0.0
+    twists[0, :] = 0.0
+    for i in range(3):
+        poses[0, 4 * i] = 1.0
+    for b in range(place.shape[0]):
+        for i in range(3):
+            poses[b + 1, 9 + i] = place[b, i]
+            for k in range(3):
+                poses[b + 1, 3 * k + i] = rotation[b, i, k]
+        for i in range(6):
+            twists[b + 1, i] = twist[b, i]
+
+
+@kernel
+def _look(pairs, chosen, joints, h):
+    """Choose points of pairs for a step from poses and twists of all joints."""
+    table, memory, _ = pairs
+    poses, twists = joints
+    track(table, memory, poses)
+    return choose_points(table, memory, chosen, poses, twists, AHEAD * 0.5 * h)
+
+
+@kernel
+def choose_at(tree, pairs, chosen, q, v, h):
+    """Choose points of pairs for a step of length h from a state."""
+    if pairs[0][1].shape[0] == 0:
+        return chosen
+    state = tree_state(tree, v.shape[0])
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_twists(tree, v, state)
+    count = state[1].shape[0] + 1
+    joints = np.empty((count, 12)), np.empty((count, 6))
+    _all_joints(state, *joints)
+    return _look(pairs, chosen, joints, h)
+
+
+@kernel
+def _gaps(still, chosen, poses, q):
+    """Gaps of points, limits and pairs."""
+    points, own = point_gaps(still, q), chosen_gaps(chosen, poses)[0]
+    gap = np.empty(points.shape[0] + own.shape[0])
+    gap[: points.shape[0]] = points
+    gap[points.shape[0] :] = own
+    return gap
+
+
+@kernel
+def _gap_rates(near, chosen, joints, q, v):
+    """The same, and their rates."""
+    points, speeds = point_gap_rates(near[0], near[1], q, v)
+    own, at, normal = chosen_gaps(chosen, joints[0])
+    rates = chosen_rates(chosen, joints[1], at, normal)
+    n = points.shape[0]
+    gap, rate = np.empty(n + own.shape[0]), np.empty(n + own.shape[0])
+    gap[:n], gap[n:] = points, own
+    rate[:n], rate[n:] = speeds, rates
+    return gap, rate
+
+
+@kernel
+def _rows(which, jacobian, near, chosen, support, at):
+    """Gaps and Jacobians of some contacts; ``at``: configuration, poses of joints."""
+    q, poses = at
+    n = near[0][0].shape[0] * near[0][4].shape[0] + near[0][6].shape[0]
+    first = 0
+    while first < which.shape[0] and which[first] < n:
+        first += 1
+    gap, rows, _ = contact_rows(which[:first], jacobian, near, q)
+    own = which[first:] - n
+    if own.shape[0] == 0:
+        return gap, rows
+    every, point, normal = chosen_gaps(chosen, poses)
+    gaps = np.empty(which.shape[0])
+    both = np.zeros((which.shape[0], 3, jacobian.shape[1]))
+    gaps[:first], both[:first] = gap, rows
+    for k in range(own.shape[0]):
+        gaps[first + k] = every[own[k]]
+    pair_rows(chosen[1][own], support, jacobian, point[own], normal[own], both[first:])
+    return gaps, both
 
 
 @kernel
 def _settle(model, state, centre, x, equations, contacts):
-    """Put closed contacts on their surfaces; the configuration, gaps, whether done."""
-    tree, still, poses, links = model
+    """Put closed contacts on their surfaces, and nothing into another.
+
+    Returns:
+        coordinates, configuration, gaps, whether it is done.
+    """
+    tree, near, chosen, joints, links, support = model
     which, closed = contacts
-    factor, spread, delassus, _, _ = equations
+    factored, spread, delassus = equations
+    gap = np.empty(0)
+    q = centre
     for attempt in range(_SETTLINGS + 1):
-        q = free_base_configuration(centre, x)
+        q = tree_configuration(tree, centre, x)
         tree_poses(tree, q, state)
-        write_poses(links, state, poses)
-        gap = point_gaps(still, q)
-        closed, worst, known = unsettled(gap, closed, which, SETTLED)
+        write_poses(links, state, near[0][2])
+        _all_joints(state, *joints)
+        gap = _gaps(near[0], chosen, joints[0], q)
+        active, worst, known = unsettled(gap, closed, which, SETTLED)
         if worst <= SETTLED:
-            return q, gap, True
-        if not known or attempt == _SETTLINGS:
+            return x, q, gap, True
+        if attempt == _SETTLINGS:
             break
-        shift = closing_shift(factor, spread, delassus, which, closed, gap)
-        x = x + free_base_rates(centre, x, shift)
-    return q, gap, False
+        if known and attempt < _SETTLINGS - 2:
+            shift = closing_shift(factored[0], spread, delassus, which, active, gap)
+        else:
+            # Contacts that the step does not have, or that turned in it.
+            tree_columns(tree, state)
+            others = np.flatnonzero(active)
+            at = (q, joints[0])
+            _, rows = _rows(others, state[2], near, chosen, support, at)
+            for j in TreeTable(*tree).locked:
+                rows[:, :, j] = 0.0
+            rows = rows.reshape(3 * others.shape[0], x.shape[0])
+            new, matrix = spread_of(factored, rows)
+            shift = closing_shift(factored[0], new, matrix, others, active, gap)
+        x = x + tree_rates(tree, centre, x, shift)
+    return x, q, gap, False
+
+
+@kernel
+def _looked_again(model, state, centre, v, known, looked):
+    """Look at pairs where a step ends; push apart what turned into each other.
+
+    Returns:
+        what :func:`_settle` does; before the last, the points of pairs there.
+    """
+    tree, near, _, joints, links, support = model
+    pairs, x, q, gap, closed, h = looked
+    n = near[0][0].shape[0] * near[0][4].shape[0] + near[0][6].shape[0]
+    chosen = model[2]
+    none = np.empty(0, np.int64)
+    for _ in range(_LOOKS):
+        chosen = _look(pairs, chosen, joints, h)
+        own = chosen_gaps(chosen, joints[0])[0]
+        if own.shape[0] == 0 or own.min() >= -SETTLED:
+            return x, q, gap, chosen, True
+        held = np.zeros(n + own.shape[0], np.bool_)
+        held[:n] = closed[:n]
+        again = (tree, near, chosen, joints, links, support)
+        x, q, gap, done = _settle(again, state, centre, x, known, (none, held))
+        tree_columns(tree, state)
+        tree_twists(tree, v, state)
+        _all_joints(state, *joints)
+        if not done:
+            break
+    return x, q, gap, chosen, False
 
 
 @kernel
@@ -204,32 +364,189 @@ def _are_same(one, other):
 
 
 @kernel
-def model_step(tree, geometry, start, applied, h, energies):
+def _islands(tree, rows, impulses, island, loaded, held):
+    """Islands of roots that push each other: of each root the number of its first.
+
+    Fills for each island whether an impulse acts on it, and whether one comes from what
+    does not move.
+    """
+    table = TreeTable(*tree)
+    parent, velocity, root, link = (
+        table.parent,
+        table.velocity,
+        table.root,
+        table.link,
+    )
+    for r in range(island.shape[0]):
+        island[r], loaded[r], held[r] = r, False, False
+    touched = np.zeros(island.shape[0], np.bool_)
+    moved = np.zeros(island.shape[0], np.bool_)
+    for c in range(rows.shape[0]):
+        if not impulses[c, 0] > 0.0:
+            continue
+        touched[:] = False
+        moved[:] = False
+        for j in range(rows.shape[2]):
+            if rows[c, 0, j] != 0.0:
+                b = link[j]
+                touched[root[b]] = True
+                if parent[b] < 0 and j < velocity[b] + 3:
+                    moved[root[b]] = True
+        first, count = -1, 0
+        for r in range(island.shape[0]):
+            if touched[r]:
+                first = island[r] if first < 0 else first
+                count += 1 if moved[r] else 0
+        for r in range(island.shape[0]):
+            if touched[r] and island[r] != first:
+                old = island[r]
+                low, high = min(old, first), max(old, first)
+                for k in range(island.shape[0]):
+                    if island[k] == high:
+                        island[k] = low
+                loaded[low] = loaded[low] or loaded[high]
+                held[low] = held[low] or held[high]
+                first = low
+        if first >= 0:
+            loaded[first] = True
+            held[first] = held[first] or count == 1
+
+
+@kernel
+def _kept(tree, state, island, which, v):
+    """The velocity of an island's centre of mass (nv,), and its energy [J]."""
+    table = TreeTable(*tree)
+    parent, velocity, root = table.parent, table.velocity, table.root
+    masses, momenta = np.empty(island.shape[0]), np.empty((island.shape[0], 3))
+    tree_momentum(tree, state, masses, momenta)
+    mass, along, kept = 0.0, np.zeros(3), np.zeros(v.shape[0])
+    for r in range(island.shape[0]):
+        if island[r] == which:
+            mass += masses[r]
+            for i in range(3):
+                along[i] += momenta[r, i]
+    share = 0.0
+    for i in range(3):
+        along[i] /= mass
+        share += 0.5 * mass * along[i] ** 2
+    rotation = state[0]
+    for b in range(parent.shape[0]):
+        if parent[b] >= 0 or island[root[b]] != which:
+            continue
+        for i in range(3):
+            kept[velocity[b] + i] = along[i]
+            if not table.in_world[b]:
+                kept[velocity[b] + i] = (
+                    rotation[b, 0, i] * along[0]
+                    + rotation[b, 1, i] * along[1]
+                    + rotation[b, 2, i] * along[2]
+                )
+    return kept, share
+
+
+@kernel
+def _excess(tree, island, energies, forces, mean, h):
+    """Energy of each island that nothing put in [J], and what it is relative to.
+
+    ``energies``: kinetic and potential of each root after and before the step, and the
+    excess left before it.
+    """
+    after, before, carried = energies
+    root, link = TreeTable(*tree).root, TreeTable(*tree).link
+    count = island.shape[0]
+    excess, sums = np.zeros(count), np.zeros((count, 4))
+    for r in range(count):
+        i = island[r]
+        excess[i] += after[r].sum() - before[r].sum() + carried[r]
+        for k in range(2):
+            sums[i, k] += before[r, k]
+            sums[i, 2 + k] += after[r, k]
+    for j in range(mean.shape[0]):
+        excess[island[root[link[j]]]] -= h * forces[j] * mean[j]
+    scale = np.empty(count)
+    for i in range(count):
+        scale[i] = max(
+            energy_scale(sums[i, 0], sums[i, 1]), energy_scale(sums[i, 2], sums[i, 3])
+        )
+    return excess, scale
+
+
+@kernel
+def _with_right_energy(tree, state, v, energies, excess, marks):
+    """Velocities with the excess of energy of each island taken out.
+
+    ``marks``: islands, whether each is loaded, held and floats, largest force.
+    """
+    island, loaded, held, floats, force = marks
+    root, link = TreeTable(*tree).root, TreeTable(*tree).link
+    count = island.shape[0]
+    left, taken = np.zeros(count), 0.0
+    out, free = v.copy(), np.zeros(v.shape[0])
+    for i in range(count):
+        if island[i] != i:
+            continue
+        if not (floats or loaded[i]):
+            left[i] = 0.0
+            continue
+        kept, share = free, 0.0
+        if floats and not held[i]:
+            kept, share = _kept(tree, state, island, i, v)
+        kinetic = 0.0
+        for r in range(count):
+            if island[r] == i:
+                kinetic += energies[r, 0]
+        both = floats and not loaded[i]
+        extra = excess[i] if both else max(excess[i], 0.0)
+        new, now, left[i] = without_excess(
+            v, kept, extra, kinetic, share, SETTLED * force
+        )
+        taken += extra - left[i]
+        if now == kinetic:
+            continue
+        for j in range(v.shape[0]):
+            if island[root[link[j]]] == i:
+                out[j] = new[j]
+        for r in range(count):
+            if island[r] == i:
+                energies[r, 0] *= now / kinetic if kinetic > 0.0 else 1.0
+    return out, left, taken
+
+
+@kernel
+def model_step(tree, geometry, start, applied, h, carried):
     """Make a time step of a model.
 
     ``start``: configuration, velocity, acceleration to predict the step with, forces
-    (nc, 3) [N] and modes (nc,) of all contacts in the step before.
+    (nc, 3) [N] and modes (nc,) of all contacts in the step before, and the points of
+    pairs that were chosen there. ``carried``: excess of energy of each root [J].
 
     Returns:
         DONE or ELSEWHERE; then what a
-        :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has.
+        :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has; the points of
+        pairs chosen at the end.
     """
-    moving, links, restitution, tangents, friction = geometry
+    moving, links, restitution, tangents, friction, pairs = geometry
     poses, motions = moving[0][2], moving[1]
-    q_start, v_start, acceleration, forces_all, mode_all = start
+    q_start, v_start, acceleration, forces_all, mode_all, chosen = start
+    support = pairs[2]
     locked = TreeTable(*tree).locked
-    nv = v_start.shape[0]
+    nv, roots = v_start.shape[0], TreeTable(*tree).root[-1] + 1
     floats = True
     for j in locked:
         floats = floats and j > 5
-    centre = q_start.copy()
-    normalise_quaternion(centre)
+    centre = tree_centre(tree, q_start)
     still = np.zeros(nv)
     middle = tree_state(tree, nv)
     state = tree_state(tree, nv)
+    count = middle[1].shape[0] + 1
+    joints = np.empty((count, 12)), np.empty((count, 6))
+    ends = np.empty((count, 12)), np.zeros((count, 6))
     mass, bias = np.empty((nv, nv)).T, np.empty(nv)
-    half = free_base_configuration(
-        centre, 0.5 * h * free_base_rates(centre, still, v_start)
+    before, after = model_energies(tree, q_start, v_start), np.empty((roots, 2))
+    island, loaded = np.arange(roots), np.zeros(roots, np.bool_)
+    held = np.zeros(roots, np.bool_)
+    half = tree_configuration(
+        tree, centre, 0.5 * h * tree_rates(tree, centre, still, v_start)
     )
     tree_poses(tree, half, middle)
     tree_columns(tree, middle)
@@ -239,22 +556,25 @@ def model_step(tree, geometry, start, applied, h, energies):
     tree_twists(tree, mean, middle)
     write_poses(links, middle, poses)
     write_motions(links, middle, TreeState(*middle).twist, motions, 0)
+    _all_joints(middle, *joints)
     points, least = near_points(moving[0], motions, h)
-    own = contacts_of_points(
-        points, moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0]
-    )
+    sizes = (moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0])
+    own = contacts_of_points(points, sizes, chosen[0])
     near = _near_geometry(moving, points)
     restitution, tangents, friction = (restitution[own], tangents[own], friction[own])
     forces, mode_start = forces_all[own], mode_all[own]
-    v, q, gap = v_start, q_start, np.zeros(own.shape[0])
-    mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
-    loaded, held, bounces, both, changed = False, False, False, False, False
+    v, q, x = v_start, q_start, still
+    mode, error = mode_start, np.inf
+    gap = np.zeros(own.shape[0])
+    bounces, changed, chosen_end = False, False, chosen
+    excess, scale = np.zeros(roots), np.ones(roots)
     # Where the links are stays the same when a step is repeated: with it the factor,
     # and the equations of the contacts as long as they are the same ones.
     no_rows, better, tolerated = np.empty((0, 3, nv)), np.empty(nv), 0.0
-    distance, rate = point_gap_rates(near[0], motions, half, mean)
+    distance, rate = _gap_rates(near, chosen, joints, half, mean)
     which = closing_contacts(0.5 * h, mode_start, distance, rate)
-    nearest, rows, _ = contact_rows(which, middle[2], near, half)
+    at = (half, joints[0])
+    nearest, rows = _rows(which, middle[2], near, chosen, support, at)
     lock(locked, mass, bias, rows)
     factored = factor_of(mass)
     spread = spread_of(factored, rows.copy().reshape(3 * which.shape[0], nv))
@@ -269,11 +589,12 @@ def model_step(tree, geometry, start, applied, h, energies):
                 break
             write_poses(links, middle, poses)
             write_motions(links, middle, TreeState(*middle).twist, motions, 0)
-            distance, rate = point_gap_rates(near[0], motions, half, mean)
+            _all_joints(middle, *joints)
+            distance, rate = _gap_rates(near, chosen, joints, half, mean)
             others = closing_contacts(0.5 * h, mode_start, distance, rate)
             if not _are_same(which, others):
                 which = others
-                nearest, rows, _ = contact_rows(which, middle[2], near, half)
+                nearest, rows = _rows(which, middle[2], near, chosen, support, at)
                 lock(locked, mass, bias, rows)
                 own_rows = rows.copy().reshape(3 * which.shape[0], nv)
                 spread = spread_of(factored, own_rows)
@@ -284,66 +605,83 @@ def model_step(tree, geometry, start, applied, h, energies):
             (factored, spread, free), v_start, h, rows, contacts
         )
         if residual == SINGULAR or not residual <= ACCEPTED:
-            status = ELSEWHERE
+            status = 2
         v, mode, mean_forces, closed, changed = end
         mean = 0.5 * (v_start + v)
-        x = h * free_base_rates(centre, 0.5 * h * mean, mean)
-        turn = x[3] ** 2 + x[4] ** 2 + x[5] ** 2
-        if not (np.isfinite(v).all() and turn <= _FURTHEST**2):
-            status = ELSEWHERE
-        if status == ELSEWHERE:
+        x = h * tree_rates(tree, centre, 0.5 * h * mean, mean)
+        far = not np.isfinite(v).all()
+        for b in range(TreeTable(*tree).parent.shape[0]):
+            if TreeTable(*tree).parent[b] < 0:
+                j = TreeTable(*tree).velocity[b] + 3
+                turn = x[j] ** 2 + x[j + 1] ** 2 + x[j + 2] ** 2
+                far = far or not turn <= _FURTHEST**2
+        if far:
+            status = 3
+        if status != DONE:
             mean_forces = forces
             break
-        q, gap, settled = _settle(
-            (tree, near[0], poses, links), state, centre, x, equations, (which, closed)
-        )
-        if not settled:
-            status = ELSEWHERE
-            break
+        model = (tree, near, chosen, ends, links, support)
+        known = (factored, equations[1], equations[2])
+        x, q, gap, settled = _settle(model, state, centre, x, known, (which, closed))
         tree_columns(tree, state)
-        tree_inertias(tree, state)
         tree_twists(tree, v, state)
-        kinetic, potential = tree_energies(tree, q, v, state)
-        excess = kinetic + potential - energies[0] - energies[1] + energies[2]
-        for j in range(nv):
-            excess -= h * applied[j] * mean[j]
-        loaded, held, bounces = False, not floats, False
+        if settled and pairs[0][1].shape[0]:
+            _all_joints(state, *ends)
+            looked = (pairs, x, q, gap, closed, h)
+            x, q, gap, chosen_end, settled = _looked_again(
+                model, state, centre, v, known, looked
+            )
+        if not settled:
+            status = 4
+            break
+        tree_inertias(tree, state)
+        tree_energies(tree, q, v, state, after)
+        _islands(tree, rows, impulses, island, loaded, held)
+        excess, scale = _excess(
+            tree, island, (after, before, carried), applied, mean, h
+        )
+        bounces = False
         for c in range(which.shape[0]):
             if impulses[c, 0] > 0.0:
-                loaded = True
-                bounces = bounces or restitution[which[c]] > 0.0
-                for j in range(3):
-                    held = held or rows[c, 0, j] != 0.0
-        both = floats and not loaded
-        scale = max(
-            energy_scale(energies[0], energies[1]), energy_scale(kinetic, potential)
-        )
-        before, error = error, energy_error(excess, both, scale)
-        tolerated = REPEATED * scale
-        if error <= REPEATED or error > IMPROVED * before:
+                e = restitution[which[c]]
+                bounces = bounces or e > 0.0 or e < -1.0
+        last, error, tolerated = error, 0.0, np.inf
+        for i in range(roots):
+            if island[i] == i:
+                both = floats and not loaded[i]
+                error = max(error, energy_error(excess[i], both, scale[i]))
+                tolerated = min(tolerated, REPEATED * scale[i])
+        if error <= REPEATED or error > IMPROVED * last:
             break
-    taken, left = 0.0, energies[2]
-    if status == DONE and (floats or loaded):
-        kept, share = still.copy(), 0.0
-        if not held:
-            kept[:3], weight = tree_translation(state)
-            for j in range(3):
-                share += 0.5 * weight * kept[j] ** 2
-        taken = excess if both else max(excess, 0.0)
-        ignored = SETTLED * np.abs(bias).max()
-        v, kinetic, left = without_excess(v, kept, taken, kinetic, share, ignored)
-        taken -= left
+    taken, left, energies = 0.0, carried, before
+    if status == DONE:
+        force = np.abs(bias).max()
+        marks = (island, loaded, held, floats, force)
+        v, left, taken = _with_right_energy(tree, state, v, after, excess, marks)
+        energies = after
     if not changed and status == DONE:
         still = (v - v_start) / h
-    # Links that are far apart come last; points far from the ground have their bounds.
-    solids = moving[0][4].shape[0]
-    gaps = np.ones(mode_all.shape[0])
-    for c in range(moving[0][0].shape[0] * solids):
-        gaps[c] = least[c // solids]
+    # Points far from the ground have bounds of their gaps, pairs far apart have FAR.
+    gaps = np.full(mode_all.shape[0], FAR)
+    for c in range(sizes[0] * sizes[1]):
+        gaps[c] = least[c // sizes[1]]
     modes = np.zeros(mode_all.shape[0], np.int64)
     all_forces = np.zeros((mode_all.shape[0], 3))
+    first = sizes[0] * sizes[1] + sizes[2]
+    if status == DONE:
+        fresh = chosen_gaps(chosen_end, ends[0])[0]
+        for k in range(fresh.shape[0]):
+            gaps[first + chosen_end[0][k]] = fresh[k]
+        # Where a pair had a force, its gap is that of the point which bore it.
+        used = chosen_gaps(chosen, ends[0])[0]
+        for k in range(used.shape[0]):
+            c = own.shape[0] - used.shape[0] + k
+            if mode[c] != 0:
+                gaps[own[c]] = used[k]
     for c in range(own.shape[0]):
-        gaps[own[c]], modes[own[c]] = gap[c], mode[c]
+        if own[c] < first:
+            gaps[own[c]] = gap[c]
+        modes[own[c]] = mode[c]
         all_forces[own[c]] = mean_forces[c]
     return (
         status,
@@ -352,11 +690,12 @@ def model_step(tree, geometry, start, applied, h, energies):
         gaps,
         modes,
         all_forces,
-        (kinetic, potential),
+        (energies[:, 0].sum(), energies[:, 1].sum()),
         still,
         error,
         taken,
         left,
         bounces,
         changed,
+        chosen_end,
     )

@@ -46,12 +46,9 @@ from humans_sim.dynamics.time_stepping.impulses import (
 )
 from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
 from humans_sim.dynamics.time_stepping.model_steps import (
-    LINKS,
     REACHED,
     ModelSteps,
-    next_length,
 )
-from humans_sim.results.records import LINK
 
 _ROUNDS = 12
 """How often what is pushed may change."""
@@ -112,7 +109,7 @@ class StepResult(NamedTuple):
         acceleration: to predict the next step with (nv,).
         error: of the energy before it was put right, relative.
         taken: energy taken out of the velocity [J].
-        carried: excess of energy left for the next step [J].
+        carried: excess of energy left for the next step, of each root [J].
         bounces: whether a contact with restitution had an impulse.
         changed: whether a mode is another than before.
     """
@@ -126,7 +123,7 @@ class StepResult(NamedTuple):
     acceleration: np.ndarray
     error: float
     taken: float
-    carried: float
+    carried: np.ndarray
     bounces: bool
     changed: bool
 
@@ -190,14 +187,16 @@ class ImpulseSteps:
         self.forces = np.zeros((nc, 3))
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
-        self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
+        self._restitution = getattr(
+            system, "step_restitution", system.contacts.restitution
+        )
+        self._onto = self._restitution >= 0.0
         # Asked once: a step without them costs nothing more.
         self.bounded = BoundedSteps.of(system)
-        self._restitution = np.where(self._onto, system.contacts.restitution, -1.0)
         self._acceleration = self._still
         self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
         self._compiled = None if self.bounded else ModelSteps.of(system)
-        self._carried = 0.0
+        self._carried = np.zeros(1 if self._compiled is None else self._compiled.roots)
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
         self._predicts = not getattr(system, "bias_at_midpoint", False)
@@ -235,31 +234,26 @@ class ImpulseSteps:
         drives = loads.drives()
         if compiled is None or drives is None or loads.signals(state).size:
             return False
-        ending = self._take_series(compiled, drives, (state.t, due, length, False))
-        while ending == LINKS:
-            h = next_length(due - state.t, length)
-            if not compiled.serves(state.q, state.v, h):
-                return False
-            ending = self._take_series(compiled, drives, (state.t, due, length, True))
-        return ending == REACHED
+        return self._take_series(compiled, drives, (state.t, due, length)) == REACHED
 
     def _take_series(
         self,
         compiled: ModelSteps,
         drives: DriveTable,
-        clock: tuple[float, float, float, bool],
+        clock: tuple[float, float, float],
     ) -> int:
         """Make steps as far as one call goes; returns how that ended."""
         state = self._state
         start = (
             (state.q, state.v, self._acceleration, self.forces, self.mode),
             self.gaps,
-            (*self.energies(), self._carried),
+            self._carried,
+            self.energies(),
             (self.worst_energy_error, self.energy_taken),
         )
         ending, steps, state.t, end, changes = compiled.series(drives, start, clock)
         if steps:
-            at, self.gaps, (*energies, self._carried), totals = end
+            at, self.gaps, self._carried, energies, totals = end
             state.q, state.v, self._acceleration, self.forces, self.mode = at
             self.worst_energy_error, self.energy_taken = totals
             self._known = (state.q, state.v, (energies[0], energies[1]))
@@ -285,7 +279,7 @@ class ImpulseSteps:
     ) -> StepResult:
         """A step; two of half its length where the energy of one is far off."""
         state = self._state
-        result = self._compiled_step(applied, h, energies)
+        result = self._compiled_step(applied, h)
         if result is None:
             result = self._general_step(applied, h, energies)
         self.worst_energy_error = max(self.worst_energy_error, result.error)
@@ -309,15 +303,13 @@ class ImpulseSteps:
             self._acceleration, self._carried = memory
         return second._replace(changed=bool((second.mode != self.mode).any()))
 
-    def _compiled_step(
-        self, applied: np.ndarray, h: float, energies: tuple[float, float]
-    ) -> StepResult | None:
+    def _compiled_step(self, applied: np.ndarray, h: float) -> StepResult | None:
         """A step in one compiled call; None where that is not enough."""
         state, compiled = self._state, self._compiled
-        if compiled is None or not compiled.serves(state.q, state.v, h):
+        if compiled is None:
             return None
         start = (state.q, state.v, self._acceleration, self.forces, self.mode)
-        status, *result = compiled.step(start, applied, h, (*energies, self._carried))
+        status, *result = compiled.step(start, applied, h, self._carried)
         return StepResult._make(result) if status == DONE else None
 
     def _general_step(
@@ -373,7 +365,7 @@ class ImpulseSteps:
             if flight is not None:
                 q, v, gaps = flight[:3]
             kinetic, potential = system.energies(q, v)
-            excess = kinetic + potential - sum(energies) + self._carried
+            excess = kinetic + potential - sum(energies) + float(self._carried.sum())
             excess -= h * float(applied @ mean)
             if self.bounded is not None:
                 excess += h * self.bounded.power(mean)
@@ -385,7 +377,7 @@ class ImpulseSteps:
             before, error = error, energy_error(excess, both, scale)
             if error <= REPEATED or error > IMPROVED * before or not self._predicts:
                 break
-        taken, left = 0.0, self._carried
+        taken, left = 0.0, float(self._carried.sum())
         if self._conservative and (loaded.any() or self._floats):
             kept, share = self._still, 0.0
             shifts = np.abs(terms.jacobian[loaded][:, :, :3]).max(initial=0.0)
@@ -398,6 +390,8 @@ class ImpulseSteps:
             ignored = SETTLED * float(np.abs(terms.bias).max())
             v, kinetic, left = without_excess(v, kept, taken, kinetic, share, ignored)
             taken -= left
+        carried = np.zeros(len(self._carried))
+        carried[0] = left
         return StepResult(
             q,
             v,
@@ -408,7 +402,7 @@ class ImpulseSteps:
             self._still if changed else (v - state.v) / h,
             error,
             taken,
-            left,
+            carried,
             bool((self._restitution[which][loaded] > 0.0).any()),
             changed,
         )

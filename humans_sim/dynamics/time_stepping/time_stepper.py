@@ -71,7 +71,11 @@ class TimeStepper(Stepper):
         """Gaps and energies; a controller and a recording ask at one time."""
         q, v = self.q, self.v
         if self._last is None or self._last[0] is not q or self._last[1] is not v:
-            measured = (self.system.gaps(q), self.steps.energies())
+            gaps, steps = self.system.gaps(q), self.steps
+            if steps.count:
+                # A contact that had a force has the gap of the point which bore it.
+                gaps = np.where(steps.mode != 0, steps.gaps, gaps)
+            measured = (gaps, steps.energies())
             self._last = (q, v, measured)
         return self._last[2]
 

@@ -184,13 +184,8 @@ def _solids(
 ) -> tuple[Model, pin.GeometryModel, Sequence[tuple[str, str]]]:
     """A model, its solids, and the links of each pair of solids."""
     # It needs what simulates: not before a robot is energised.
-    from humans_sim.dynamics.link_pairs import link_pairs
+    from humans_sim.contact.geometry.link_pairs import pair_geometry, touching_links
 
     model = load_model(name)
     own = model.parts.self_collision.with_changes({"include": list(overlap.pairs)})
-    pairs = link_pairs(model, own)
-    counts = np.diff(pairs.start)
-    links = [
-        pair for pair, n in zip(pairs.names, counts, strict=True) for _ in range(n)
-    ]
-    return model, pairs.geometry, links
+    return model, *pair_geometry(model, touching_links(model, own))

@@ -37,7 +37,7 @@ from humans_sim.applications.scene_setup import UnsupportedShapeError, read_body
 from humans_sim.core.bounded_text import parse_xml
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.core.posix_expression import PosixExpression
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import (
     base_of,
     set_pose,

@@ -23,7 +23,7 @@ from humans_sim.core.settings import setting
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.joints import ALL, BASE
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneActuation, SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper

@@ -27,7 +27,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models.description import BASE_LINK

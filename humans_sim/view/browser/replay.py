@@ -14,7 +14,7 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.models import Model

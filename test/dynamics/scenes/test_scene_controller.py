@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import (
     SceneActuation,
     SceneController,

@@ -13,7 +13,7 @@ import humans_sim as hs
 from humans_sim.bodies import BodyError, RigidBodies, move, of_box
 from humans_sim.bodies.loads import Gravity, Spring, Wind, forces_of
 from humans_sim.core.errors import ConfigurationError, ParameterError
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import (
     SceneActuation,
     SceneSystem,

@@ -13,7 +13,7 @@ import humans_sim as hs
 from humans_sim.actuation import IdealTorque
 from humans_sim.core.errors import ModelFileError
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors import read_sensors
 

@@ -10,7 +10,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.nodes.dynamics.entities import BoxBounds, Entities, EntityKind
 

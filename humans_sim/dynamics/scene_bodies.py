@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies of a scene: a ball, a box, or points; with mass and friction."""
+"""Bodies of a scene: a ball, a box, or points; with mass and friction.
+
+Their joints and coordinates, too, after those of a robot.
+"""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from humans_sim.bodies.mass_properties import (
     BodyError,
@@ -16,6 +21,8 @@ from humans_sim.bodies.mass_properties import (
     of_sphere,
 )
 from humans_sim.contact.geometry.solids import Ball, Box
+from humans_sim.dynamics.system import Chart, FreeBaseChart
+from humans_sim.models import Model
 
 
 @dataclass(frozen=True)
@@ -88,3 +95,61 @@ class SceneBody:
             size = np.ptp(self.points, axis=0) + 2 * self.radius
             shape = {"shape": "box", "size": size.tolist()}
         return {"name": self.name, "mass": self.properties.mass, **shape}
+
+
+def scene_tree(
+    bodies: Sequence[SceneBody], robot: Model | None
+) -> tuple[pin.Model, int]:
+    """One tree of everything, and the joint of the first body."""
+    tree = pin.Model() if robot is None else pin.Model(robot.pin)
+    first = tree.njoints
+    for body in bodies:
+        # Velocities of the centres in the world's frame: a free flyer has them in its
+        # own, where a step would not keep the momentum of a body that spins.
+        free = pin.JointModelComposite(2)
+        free.addJoint(pin.JointModelTranslation())
+        free.addJoint(pin.JointModelSpherical())
+        joint = tree.addJoint(0, free, pin.SE3.Identity(), f"body_{body.name}")
+        mass = body.properties
+        inertia = pin.Inertia(mass.mass, np.zeros(3), mass.inertia)
+        tree.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
+    return tree, first
+
+
+class BodyChart(FreeBaseChart):
+    """Coordinates of a free body whose velocity is expressed in the world's frame."""
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x; only the spin is in the body's frame."""
+        rates = super().rates(x, v)
+        rates[:3] = v[:3]
+        return rates
+
+
+class SceneChart:
+    """Charts of free bases one after the other."""
+
+    def __init__(self, centre: np.ndarray, robot: int, bodies: int) -> None:
+        """Coordinates around ``centre``; ``robot``: how many are the robot's."""
+        cuts = [robot] if robot else []
+        cuts += [robot + 7 * (k + 1) for k in range(bodies)]
+        starts = [0, *cuts[:-1]]
+        kinds = [FreeBaseChart] if robot else []
+        kinds += [BodyChart] * bodies
+        # Each has a coordinate less than numbers: those of a quaternion are four.
+        self._charts: list[tuple[Chart, slice]] = [
+            (kind(centre[a:b]), slice(a - k, b - k - 1))
+            for k, (kind, a, b) in enumerate(zip(kinds, starts, cuts, strict=True))
+        ]
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """The configuration at x."""
+        return np.concatenate([c.configuration(x[p]) for c, p in self._charts])
+
+    def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of x at the velocity v."""
+        return np.concatenate([c.rates(x[p], v[p]) for c, p in self._charts])
+
+    def worn(self, x: np.ndarray) -> bool:
+        """Whether anything has turned far from the centre's attitude."""
+        return any(c.worn(x[p]) for c, p in self._charts)
