@@ -356,11 +356,11 @@ class ModelSystem:
         return self._model
 
     def _corners(self) -> dict[int, np.ndarray]:
-        """Contact points without a ball, by joint."""
-        points, sharp = self.points, self.radii == 0.0
+        """Contact points and the radii of their balls, by joint (t, 4)."""
+        points = np.column_stack([self.points.local, self.radii])
         return {
-            joint: points.local[(points.row == k) & sharp]
-            for k, joint in enumerate(points.joints)
+            joint: points[self.points.row == k]
+            for k, joint in enumerate(self.points.joints)
         }
 
     def _solid_pairs(self, own: SelfCollision | None, solid: bool) -> list[MoverPair]:

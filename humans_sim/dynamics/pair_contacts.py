@@ -81,8 +81,8 @@ class PairContacts:
     Args:
         tree: joints of all movers.
         pairs: movers that may touch.
-        tags: contact points of links that touch the ground by themselves, by joint
-            (t, 3) [m].
+        tags: contact points of links that touch the ground by themselves, by joint:
+            places and radii of balls around them (t, 4) [m].
 
     Attributes:
         names: of the contacts: four for each pair, ``link/link.k``.
@@ -137,7 +137,7 @@ class PairContacts:
             counts.append(len(rows))
             sizes = [s for s in balls[[one.joint, other.joint], 3] if s > 0.0]
             watch.append(min(_WATCH, _CLOSE * min(sizes)))
-        points = [tags.get(j, np.zeros((0, 3))) for j in range(joints)]
+        points = [tags.get(j, np.zeros((0, 4))) for j in range(joints)]
         return tuple(
             PairTable(
                 solids=tuple(table),

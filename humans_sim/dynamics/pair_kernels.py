@@ -60,8 +60,8 @@ class PairTable(NamedTuple):
         balls: around all solids of each joint, in its frame: centre, radius; below zero
             where it has none (n, 4) [m].
         watch: distance from which on points of each pair are known (p,) [m].
-        tags: contact points of the links, which touch the world by themselves (t, 3)
-            [m].
+        tags: contact points of the links, which touch the world by themselves: place,
+            radius of the ball around it (t, 4) [m].
         tag_start: first of ``tags`` of each joint, and the end (n + 1,).
     """
 
@@ -250,11 +250,11 @@ def _ball_distance(solids, one, other, poses):
 
 
 @kernel
-def _is_tag(table, joint, point, length):
-    """Whether a point of a link is one of its contact points."""
+def _is_tag(table, joint, point, radius, length):
+    """Whether a point of a link, and the ball around it, is a contact point of it."""
     tags, start = table[6], table[7]
     for k in range(start[joint], start[joint + 1]):
-        square = 0.0
+        square = (tags[k, 3] - radius) ** 2
         for i in range(3):
             square += (tags[k, i] - point[i]) ** 2
         if square <= (_TAG * length) ** 2:
@@ -310,7 +310,8 @@ def _candidates(table, memory, p, near, away, poses, rows):
                 break
             if b == 0:
                 place_back(poses[a], first[k], local)
-                if _is_tag(table, a, local, table_.length[pair[0]]):
+                own = table_.radius[pair[0]]
+                if _is_tag(table, a, local, own, table_.length[pair[0]]):
                     continue
             row = rows[count]
             for i in range(3):

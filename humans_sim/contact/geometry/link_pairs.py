@@ -26,7 +26,7 @@ _SHORT = 0.25
 """A link is passed over whose length is shorter, over the reach of those beside it."""
 SOLE_SHARE = 0.05
 """What lies less than this above a sole belongs to it, in lengths of the sole."""
-_NO_POINTS = np.zeros((0, 3))
+_NO_POINTS = np.zeros((0, 4))
 _TOUCHING = 1e-4
 """Distance in the zero position at which links count as overlapping [m]."""
 
@@ -48,7 +48,8 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
 
     Args:
         model: that has the links.
-        tags: points that touch by themselves, by joint (t, 3) [m].
+        tags: points that touch by themselves, and the radii of balls around them, by
+            joint (t, 4) [m].
     """
     soles = {
         int(frame.parentJoint): frame.placement.rotation[:, 2]
@@ -60,18 +61,18 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
     for shape in collision_shapes(model):
         corners = tags.get(shape.joint, _NO_POINTS)
         solid: ConvexSolid | None = convex_solid(shape)
-        if shape.joint in soles and len(corners) > 2:
+        if shape.joint in soles and len(corners):
             solid = _above(shape, soles[shape.joint], _top(corners, soles[shape.joint]))
         before = links.get(shape.link, LinkSolid(shape.joint, ()))
         if solid is not None:
             links[shape.link] = before._replace(solids=(*before.solids, solid))
     for link, (joint, solids) in list(links.items()):
         corners = tags.get(joint, _NO_POINTS)
-        if joint in soles and len(corners) > 2:
+        sharp = corners[corners[:, 3] == 0.0, :3]
+        if joint in soles and len(sharp) > 2:
             up = soles[joint]
-            heights = corners @ up
-            raised = corners + (_top(corners, up) - heights)[:, None] * up
-            plate = ConvexSolid.of(np.vstack([corners, raised]))
+            raised = sharp + (_top(corners, up) - sharp @ up)[:, None] * up
+            plate = ConvexSolid.of(np.vstack([sharp, raised]))
             links[link] = LinkSolid(joint, (*solids, plate))
             del soles[joint]
     return links
@@ -79,8 +80,9 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
 
 def _top(corners: np.ndarray, up: np.ndarray) -> float:
     """Height up to which a sole goes."""
-    length = float(np.linalg.norm(np.ptp(corners, axis=0)))
-    return float((corners @ up).min()) + SOLE_SHARE * length
+    length = float(np.linalg.norm(np.ptp(corners[:, :3], axis=0)))
+    lowest = float((corners[:, :3] @ up - corners[:, 3]).min())
+    return lowest + SOLE_SHARE * length
 
 
 def _above(shape: CollisionShape, up: np.ndarray, height: float) -> ConvexSolid | None:

@@ -194,7 +194,9 @@ class ImpulseSteps:
         # Asked once: a step without them costs nothing more.
         self.bounded = BoundedSteps.of(system)
         self._acceleration = self._still
-        self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
+        self._floats = isinstance(system, ModelSystem) and not (
+            system.bodies or (system.locked < 6).any()
+        )
         self._compiled = None if self.bounded else ModelSteps.of(system)
         self._carried = np.zeros(1 if self._compiled is None else self._compiled.roots)
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
