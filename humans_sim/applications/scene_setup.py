@@ -27,7 +27,6 @@ from humans_sim.applications.scene_files import (
 )
 from humans_sim.bodies.loads import Load, PointForce, Spring, Wind
 from humans_sim.bodies.mass_properties import BodyError
-from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.bounded_text import element_error, parse_xml
 from humans_sim.core.budget import BODIES
@@ -145,10 +144,6 @@ class SceneSetup:
         options: dict[str, Any] = {}
         if model is not None:
             model, options = self.touching(model, more.pop("whole_body", None))
-            if options.pop("whole_body"):
-                options["features"] = body_features(
-                    model, options["contacts"], options["radii"]
-                )
         elif "gravity" in self._fields:
             options["gravity"] = self._fields["gravity"].vector(3).tolist()
         scene: type[SceneSystem] = SceneSystem

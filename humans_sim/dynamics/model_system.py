@@ -19,6 +19,7 @@ import pinocchio as pin
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.convex_cores import ConvexSolid
+from humans_sim.contact.geometry.convex_pairs import basis
 from humans_sim.contact.geometry.foot_spheres import sphere_tags
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.link_pairs import link_solids, touching_links
@@ -65,7 +66,7 @@ from humans_sim.models.description import SelfCollision
 from humans_sim.models.model import JointMemory
 from humans_sim.models.points import PointSet, point_force
 from humans_sim.results.record import model_and_ground
-from humans_sim.results.records import LIMIT, LINK, POINT, ContactTable
+from humans_sim.results.records import LIMIT, LINK, POINT, ContactTable, Sample
 
 POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -95,7 +96,7 @@ def contact_table(
     )
 
 
-def fixed_solid(solid: Solid) -> ConvexSolid | None:
+def fixed_solid(solid: Solid | Ball) -> ConvexSolid | None:
     """A solid of the ground; None of meshes, whose contacts are those of points."""
     if isinstance(solid, HalfSpace):
         row = solid.row()
@@ -636,6 +637,24 @@ class ModelSystem:
         if len(self.pairs):
             return self.pairs.with_gaps(gaps, data)
         return gaps
+
+    def bearing_pairs(self, sample: Sample) -> tuple[np.ndarray, ...]:
+        """Closed contacts of the model's links with what is not of it, as solids.
+
+        At the last step's end: contacts (k,); places, normals, velocities and forces in
+        the world (k, 3).
+        """
+        first = self._first_pair
+        closed = (sample.contacts != 0) & (np.array(self.contacts.kinds) == POINT)
+        if not closed[first:].any():
+            return tuple(np.zeros((0, 3)) for _ in range(5))
+        pin.forwardKinematics(self._pin, self._data, sample.q, sample.v)
+        slots, (at, normal, speed) = self.pairs.bearing(self._data, closed[first:])
+        forces = sample.forces[first + slots]
+        frames = np.empty((len(slots), 3, 3))
+        for frame, n in zip(frames, normal, strict=True):
+            basis(n, frame)
+        return first + slots, at, normal, speed, np.einsum("kij,ki->kj", frames, forces)
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Numbers of what some contacts of points are with: a face, an edge (k,).

@@ -20,7 +20,6 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.convex_cores import ConvexSolid, SolidTable
 from humans_sim.contact.geometry.convex_pairs import SLOTS
-from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.pair_kernels import (
     AHEAD,
     FAR,
@@ -31,6 +30,7 @@ from humans_sim.dynamics.pair_kernels import (
     chosen_gaps,
     chosen_rates,
     has_moved,
+    in_world,
     pair_rows,
     track,
 )
@@ -108,11 +108,14 @@ class PairContacts:
         self._twists = np.zeros((tree.njoints, 6))
         self._at = np.full((tree.njoints, 12), np.nan)
         self._chosen: tuple[np.ndarray, ...] = tuple(ChosenPoints.none())
+        self._used = self._chosen
 
     def _tables(self, joints: int, tags: Mapping[int, np.ndarray]) -> tuple[Any, ...]:
         """Fields of the :class:`PairTable`."""
         movers = list({id(m): m for p in self.pairs for m in p[:2]}.values())
-        first, solids, carriers = {}, [], []
+        first: dict[int, int] = {}
+        solids: list[ConvexSolid] = []
+        carriers: list[int] = []
         for mover in movers:
             first[id(mover)] = len(solids)
             solids += mover.solids
@@ -186,9 +189,38 @@ class PairContacts:
         """Fields of the :class:`ChosenPoints`."""
         return self._chosen
 
-    def take_chosen(self, chosen: tuple[np.ndarray, ...]) -> None:
-        """Go on with points that a kernel chose, where the movers were last."""
-        self._chosen, self._at = chosen, self._memory.last.copy()
+    @property
+    def used(self) -> tuple[np.ndarray, ...]:
+        """The same of those that the last step had."""
+        return self._used
+
+    def take_chosen(
+        self, chosen: tuple[np.ndarray, ...], used: tuple[np.ndarray, ...]
+    ) -> None:
+        """Go on with points that a kernel chose, where the movers were last.
+
+        ``used``: those that the step had which led there.
+        """
+        self._chosen, self._used = chosen, used
+        self._at = self._memory.last.copy()
+
+    def bearing(
+        self, data: pin.Data, closed: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """The points of the last step among contacts that are closed (bool).
+
+        Returns:
+            their contacts (k,); places (k, 3) and normals (k, 3) in the world, and
+            velocities of the first mover against the second there (k, 3).
+        """
+        which = np.flatnonzero(closed[self._used[0]])
+        used = tuple(column[which] for column in self._used)
+        self._read(data, True)
+        _, at, normal = chosen_gaps(used, self._poses)
+        one, other = (self._twists[used[1][:, k]] for k in (0, 1))
+        apart = one - other
+        speed = apart[:, :3] + np.cross(apart[:, 3:], at)
+        return used[0], (at, normal, speed)
 
     def _read(self, data: pin.Data, moving: bool) -> None:
         """Poses, and velocities about the world's origin, of all joints."""
@@ -214,7 +246,7 @@ class PairContacts:
         memory = tuple(self._memory)
         track(self._table, memory, self._poses)
         arguments = (self._chosen, self._poses, self._twists, time)
-        self._chosen = choose_points(self._table, memory, *arguments)
+        self._chosen = self._used = choose_points(self._table, memory, *arguments)
         self._at = self._memory.last.copy()
 
     def with_gaps(self, gaps: np.ndarray, data: pin.Data) -> np.ndarray:
@@ -293,26 +325,3 @@ def moved_velocities(tree: pin.Model, joint: int) -> np.ndarray:
         if j > 0:
             moves[tree.idx_vs[j] : tree.idx_vs[j] + tree.nvs[j]] = True
     return moves
-
-
-@kernel
-def in_world(poses, motions, columns, twists):
-    """Poses as columns (n + 1, 12), and velocities at the world's origin (n + 1, 6).
-
-    Of joints 1 to n, from poses (n, 3, 4) and motions in their own frames (n, 2, 6).
-    """
-    linear, spin = np.empty(3), np.empty(3)
-    for k in range(poses.shape[0]):
-        for i in range(3):
-            columns[k + 1, 9 + i] = poses[k, i, 3]
-            linear[i] = spin[i] = 0.0
-            for j in range(3):
-                columns[k + 1, 3 * j + i] = poses[k, i, j]
-                linear[i] += poses[k, i, j] * motions[k, 0, j]
-                spin[i] += poses[k, i, j] * motions[k, 0, 3 + j]
-        p = poses[k, :, 3]
-        twists[k + 1, 0] = linear[0] + p[1] * spin[2] - p[2] * spin[1]
-        twists[k + 1, 1] = linear[1] + p[2] * spin[0] - p[0] * spin[2]
-        twists[k + 1, 2] = linear[2] + p[0] * spin[1] - p[1] * spin[0]
-        for i in range(3):
-            twists[k + 1, 3 + i] = spin[i]

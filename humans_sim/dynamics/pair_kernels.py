@@ -29,6 +29,8 @@ from humans_sim.contact.geometry.convex_distance import (
     turn_back,
 )
 from humans_sim.contact.geometry.convex_pairs import (
+    BOTH,
+    FIRST,
     SLOTS,
     basis,
     pair_points,
@@ -125,7 +127,7 @@ class ChosenPoints(NamedTuple):
     Attributes:
         slots: contacts of the pairs that they are, ascending (k,).
         joints: of the first solid, of the second, and of the one that the normal turns
-            with (k, 3).
+            with; there -1 where it goes from the second point to the first (k, 3).
         first: points on the first hull, in its joint's frame (k, 3) [m].
         second: points on the second (k, 3) [m].
         normal: from the second to the first, in the third joint's frame (k, 3).
@@ -271,7 +273,7 @@ def _candidates(table, memory, p, near, away, poses, rows):
     """Points of all solids of a pair that are near; fills rows (_MOST, 13), counts.
 
     Rows: point on the first and on the second, normal (in the world), gap, radius,
-    share of the second, whether the normal turns with the first.
+    share of the second, what the normal turns with.
     """
     pairs, known = PairTable(*table), PairMemory(*memory)
     solids = pairs.solids
@@ -301,9 +303,7 @@ def _candidates(table, memory, p, near, away, poses, rows):
         least = min(least, apart)
         if apart > near:
             continue
-        first, second, gap, with_first = pair_points(
-            solids, pair, both, normal, at, apart
-        )
+        first, second, gap, turns = pair_points(solids, pair, both, normal, at, apart)
         radius = table_.radius[pair[0]] + table_.radius[pair[1]]
         for k in range(gap.shape[0]):
             if count == _MOST:
@@ -318,7 +318,7 @@ def _candidates(table, memory, p, near, away, poses, rows):
                 row[i], row[3 + i], row[6 + i] = first[k, i], second[k, i], normal[i]
             row[9], row[10] = gap[k], radius
             row[11] = table_.radius[pair[1]] / radius if radius > 0.0 else 0.0
-            row[12] = 1.0 if with_first else 0.0
+            row[12] = turns
             count += 1
     known.bound[p] = known.clear[p] = least
     return count
@@ -403,9 +403,9 @@ def choose_points(table, memory, before, poses, twists, time):
                     continue
                 row = rows[kept[k]]
                 slots[total] = SLOTS * p + place_
-                attached = a if row[12] > 0.0 else b
+                attached = a if row[12] == FIRST else b
                 movers[total, 0], movers[total, 1] = a, b
-                movers[total, 2] = attached
+                movers[total, 2] = -1 if row[12] == BOTH else attached
                 first[total] = local[k]
                 place_back(poses[b], row[3:6], second[total])
                 turn_back(poses[attached], row[6:9], normal[total])
@@ -423,6 +423,11 @@ def choose_points(table, memory, before, poses, twists, time):
 
 
 @kernel
+def _square(a):
+    return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
+
+
+@kernel
 def chosen_gaps(chosen, poses):
     """Gaps, points and normals of chosen points, in the world."""
     points = ChosenPoints(*chosen)
@@ -433,15 +438,25 @@ def chosen_gaps(chosen, poses):
     for k in range(count):
         place(poses[joints[k, 0]], points.first[k], one)
         place(poses[joints[k, 1]], points.second[k], other)
-        turn(poses[joints[k, 2]], points.normal[k], out[k])
+        if joints[k, 2] < 0:
+            for i in range(3):
+                out[k, i] = one[i] - other[i]
+            out[k] /= np.sqrt(_square(out[k]))
+        else:
+            turn(poses[joints[k, 2]], points.normal[k], out[k])
         along = 0.0
         for i in range(3):
             along += out[k, i] * (one[i] - other[i])
         gap[k] = along - points.radius[k]
-        # in the middle between both surfaces
-        step = points.share[k] * points.radius[k] + 0.5 * gap[k]
-        for i in range(3):
-            at[k, i] = other[i] + step * out[k, i]
+        # In the middle between both surfaces, at the point that the normal is not of.
+        back = points.share[k] * points.radius[k] + 0.5 * gap[k]
+        if joints[k, 2] == joints[k, 0]:
+            for i in range(3):
+                at[k, i] = other[i] + back * out[k, i]
+        else:
+            back += points.radius[k] * (1.0 - 2.0 * points.share[k])
+            for i in range(3):
+                at[k, i] = one[i] - back * out[k, i]
     return gap, at, out
 
 
@@ -501,3 +516,26 @@ def has_moved(table, at, poses):
         if not moved <= _STALE * balls[j, 3]:
             return True
     return False
+
+
+@kernel
+def in_world(poses, motions, columns, twists):
+    """Poses as columns (n + 1, 12), and velocities at the world's origin (n + 1, 6).
+
+    Of joints 1 to n, from poses (n, 3, 4) and motions in their own frames (n, 2, 6).
+    """
+    linear, spin = np.empty(3), np.empty(3)
+    for k in range(poses.shape[0]):
+        for i in range(3):
+            columns[k + 1, 9 + i] = poses[k, i, 3]
+            linear[i] = spin[i] = 0.0
+            for j in range(3):
+                columns[k + 1, 3 * j + i] = poses[k, i, j]
+                linear[i] += poses[k, i, j] * motions[k, 0, j]
+                spin[i] += poses[k, i, j] * motions[k, 0, 3 + j]
+        p = poses[k, :, 3]
+        twists[k + 1, 0] = linear[0] + p[1] * spin[2] - p[2] * spin[1]
+        twists[k + 1, 1] = linear[1] + p[2] * spin[0] - p[0] * spin[2]
+        twists[k + 1, 2] = linear[2] + p[0] * spin[1] - p[1] * spin[0]
+        for i in range(3):
+            twists[k + 1, 3 + i] = spin[i]

@@ -7,11 +7,12 @@ here they are vectors in the world, and their sums in the frames of the soles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.contact.geometry.convex_pairs import SLOTS
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.contact.problem.law import OPEN
@@ -20,7 +21,6 @@ from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import contact_rows
 from humans_sim.dynamics.event_driven.model_rates import CompiledModel
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.tree_kernels import (
     TreeState,
     tree_columns,
@@ -29,7 +29,7 @@ from humans_sim.dynamics.tree_kernels import (
     write_poses,
 )
 from humans_sim.models.legs import load_tags
-from humans_sim.results.records import Sample
+from humans_sim.results.records import POINT, Sample
 
 
 @kernel
@@ -142,31 +142,40 @@ class SoleLoad:
 class Soles:
     """Looks at samples of a simulation of a model, its contacts and its soles."""
 
-    def __init__(self, system: ModelSystem | SceneSystem) -> None:
+    def __init__(self, system: ModelSystem) -> None:
         """Note which contact belongs to which point and sole of the robot."""
-        body = system if isinstance(system, ModelSystem) else system.touching
-        if body is None:
+        if system.robot is None:
             raise ParameterError("a scene without a robot has no soles")
-        self._system, self._body, self._model = system, body, body.model
+        self._system, self._model = system, system.robot
         solids = [solid.name for solid in system.ground.solids]
-        if isinstance(system, SceneSystem):  # those of free bodies follow
-            solids += [b.name for b in system.bodies if b.solid is not None]
-        points = [name for name in body.contact_points for _ in solids]
-        self.names = system.contacts.names[: len(points)]
-        self.links = tuple(link for link in body.contact_links for _ in solids)
-        self.surfaces = tuple(solids * len(body.contact_points))
+        points = [name for name in system.contact_points for _ in solids]
+        pairs = [pair for pair in system.pairs.pairs for _ in range(SLOTS)]
+        own = [(link, s) for link in system.contact_links for s in solids]
+        own += [("", "")] * (len(system.contacts) - len(points) - len(pairs))
+        own += [(pair.first.name, pair.second.name) for pair in pairs]
+        self.names = system.contacts.names
+        self.links, self.surfaces = ([row[k] for row in own] for k in (0, 1))
+        self._first_pair = len(own) - len(pairs)
         self._data = self._model.data()
         self._compiled = CompiledModel.of(system)
         tree = self._model.pin
         self._frames = [tree.getFrameId(sole.name) for sole in self._model.soles]
-        self._point = np.repeat(np.arange(len(body.contact_points)), len(solids))
-        self._radius = np.repeat(body.radii, len(solids))[:, None]
-        own = set(() if body.features is None else body.features.names)
-        self._listed = np.array([name not in own for name in points], dtype=bool)
+        self._point = np.repeat(np.arange(len(system.contact_points)), len(solids))
+        self._radius = np.repeat(system.radii, len(solids))[:, None]
+        features = set(() if system.features is None else system.features.names)
+        self._listed = np.array([name not in features for name in points], dtype=bool)
+        feet = [int(tree.frames[k].parentJoint) for k in self._frames]
+        joints = [p.first.joint if p.kind == POINT else -1 for p in pairs]
         self._of_sole = [
-            np.flatnonzero(np.isin(points, load_tags(sole)))
-            for sole in self._model.soles
-        ]  # tags come first: their rows are the same among those that are listed
+            np.concatenate(
+                [
+                    np.isin(points, load_tags(sole)),
+                    np.zeros(self._first_pair - len(points), dtype=bool),
+                    np.array([joint == foot for joint in joints], dtype=bool),
+                ]
+            )
+            for sole, foot in zip(self._model.soles, feet, strict=True)
+        ]
 
     def points(self, sample: Sample) -> PointContacts:
         """The contacts of all tags, and those of the body that are closed.
@@ -181,39 +190,59 @@ class Soles:
         if self._compiled is not None:
             forces = np.array([sample.forces, moments])
             place, normal, velocity, force, moment = contacts_in_world(
-                self._compiled.arrays, q, sample.v, which, forces
+                self._compiled.arrays, sample.q, sample.v, which, forces
             )
-            mode, gap = sample.contacts[which], sample.gaps[which]
-            return PointContacts(
-                which, mode, gap, place, normal, velocity, force, moment
-            )
-        rows = self._system.terms(sample.q, sample.v, which).jacobian
-        # A shift of the base moves every point alike: these columns are the frames.
-        base = pin.Quaternion(q[3:7]).matrix()
-        frames = rows[:, :, :3] @ base.T
-        normal = frames[:, 0]
-        pin.forwardKinematics(self._model.pin, self._data, q)
-        centres = self._body.points.positions(self._data)[self._point[which]]
-        places = centres - self._radius[which] * normal
-        turned = frames.transpose(0, 2, 1)
+        else:
+            rows = self._system.terms(sample.q, sample.v, which).jacobian
+            # A shift of the base moves every point alike: these are the frames.
+            frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
+            normal = frames[:, 0]
+            pin.forwardKinematics(self._model.pin, self._data, q)
+            centres = self._system.points.positions(self._data)[self._point[which]]
+            place = centres - self._radius[which] * normal
+            turned = frames.transpose(0, 2, 1)
+            velocity = (turned @ (rows @ sample.v)[:, :, None])[:, :, 0]
+            force = (turned @ sample.forces[which][:, :, None])[:, :, 0]
+            moment = (turned @ moments[which][:, :, None])[:, :, 0]
+        found = PointContacts(
+            which,
+            sample.contacts[which],
+            sample.gaps[which],
+            place,
+            normal,
+            velocity,
+            force,
+            moment,
+        )
+        own = self._system.bearing_pairs(sample)
+        if not len(own[0]):
+            return found
+        which, place, normal, velocity, force = own
+        pairs = PointContacts(
+            which,
+            sample.contacts[which],
+            sample.gaps[which],
+            place,
+            normal,
+            velocity,
+            force,
+            np.zeros_like(force),
+        )
         return PointContacts(
-            rows=which,
-            mode=sample.contacts[which],
-            gap=sample.gaps[which],
-            position=places,
-            normal=normal,
-            velocity=(turned @ (rows @ sample.v)[:, :, None])[:, :, 0],
-            force=(turned @ sample.forces[which][:, :, None])[:, :, 0],
-            moment=(turned @ moments[which][:, :, None])[:, :, 0],
+            *(
+                np.concatenate([getattr(found, f.name), getattr(pairs, f.name)])
+                for f in fields(PointContacts)
+            )
         )
 
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
         """The load on each sole of the model; ``points`` by :meth:`points`."""
         soles, tree = [], self._model.pin
         pin.forwardKinematics(tree, self._data, sample.q[: self._model.nq])
-        for sole, frame, which in zip(
+        for sole, frame, own in zip(
             self._model.soles, self._frames, self._of_sole, strict=True
         ):
+            which = own[points.rows]
             pose = pin.updateFramePlacement(tree, self._data, frame)
             mode = points.mode[which]
             total, moment = sole_wrench(

@@ -24,7 +24,12 @@ from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
 from humans_sim.results.export import has_free_base
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.record import (
+    link_of,
+    recorded_ground,
+    recorded_model,
+    surface_of,
+)
 from humans_sim.results.records import DURATION, HAND_OVER, IMPACT, POINT, PUSH
 
 if TYPE_CHECKING:
@@ -464,13 +469,16 @@ def fall_of(run: Run) -> Fall:
     touching = {tag_of(name) for name in run.table.names}
     tags = recorded_model(run.info).parts.tags
     feet = {tag.link for tag in tags if tag.name in touching}
-    body = {
-        name: k
-        for k, name in enumerate(run.table.names)
-        if tag_of(name) in (record := run.info.get("features", {}))
-        and str(record[tag_of(name)][0]) not in feet
-    }
-    columns = list(body.values())
+    free = {str(body["name"]) for body in run.info.get("bodies", ())}
+    columns = [
+        k
+        for k, (name, kind) in enumerate(
+            zip(run.table.names, run.table.kinds, strict=True)
+        )
+        if kind == POINT
+        and link_of(name, run.info) not in {*feet, *free, ""}
+        and surface_of(name) not in free
+    ]
     tilt, when = 0.0, float(run.t[0])
     for rows in row_blocks(run.q, run.contacts):
         angle = np.arccos(np.clip(_upwards(run.q[rows]) @ up, -1.0, 1.0))

@@ -19,6 +19,7 @@ import numpy as np
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.files import atomic_stream
 from humans_sim.results.event_states import samples_at_events
+from humans_sim.results.record import link_of
 from humans_sim.results.records import LIMIT, LINK, POINT
 from humans_sim.results.ros_files import (
     Message,
@@ -279,11 +280,12 @@ def _contacts(run: Run) -> MessageMaker:
     points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
     plain = "ground" if has_free_base(run) else ""
     # Contacts are called ``point/surface``, or ``point`` where there is one only.
-    parts = (run.table.names[p].rpartition("/") for p in points)
-    labels = [(n, s) if n else (s, plain) for n, _, s in parts]
-    body = run.info.get("features", {})
+    parts = (run.table.names[p].partition("/") for p in points)
+    labels = [(n, s or plain) for n, _, s in parts]
     # A body has many points in the air: they are listed while they touch.
-    listed = np.array([name not in body for name, _ in labels], dtype=bool)
+    listed = np.array(
+        [not link_of(run.table.names[p], run.info) for p in points], dtype=bool
+    )
 
     def message(k: int, stamp: Stamp) -> Message:
         shown = np.flatnonzero(listed | (run.contacts[k, points] != 0))

@@ -261,3 +261,18 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         angles = turns.as_euler("ZYX")[:, ::-1]
     return np.asarray(np.unwrap(angles, axis=0))
+
+
+def link_of(contact: str, info: Mapping[str, Any]) -> str:
+    """The link or free body that touches as a whole; empty of contact points."""
+    point, _, place = contact.partition("/")
+    features = info.get("features", {})
+    if point in features:
+        return str(features[point][0])
+    # Solids touch in places that are counted: ``torso/ground.2``.
+    return point if place.rpartition(".")[2].isdigit() else ""
+
+
+def surface_of(contact: str) -> str:
+    """What a solid touches, by the name of the contact."""
+    return contact.partition("/")[2].rpartition(".")[0]

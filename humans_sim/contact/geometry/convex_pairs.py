@@ -21,7 +21,9 @@ from humans_sim.contact.geometry.convex_distance import (
 from humans_sim.core.kernels import kernel
 
 SLOTS = 4
-"""Points that a pair of links may touch in."""
+"""Points that a pair of movers may touch in."""
+SECOND, FIRST, BOTH = 0, 1, 2
+"""What a normal turns with."""
 _SLOPE = np.tan(np.radians(15.0))
 """Slope to the common normal up to which a face or an edge counts as turned to it."""
 _SHORT = 0.03
@@ -243,8 +245,8 @@ def pair_points(solids, pair, poses, normal, at, apart):
 
     Returns:
         points on the hull of the first solid, and of the second (k, 3), in the world
-        [m]; gaps between the solids along the normal (k,) [m]; whether the normal turns
-        with the first solid rather than with the second.
+        [m]; gaps between the solids along the normal (k,) [m]; what the normal turns
+        with: SECOND, FIRST, or BOTH where it joins a point of each.
     """
     table = SolidTable(*solids)
     radius = table.radius[pair[0]] + table.radius[pair[1]]
@@ -284,7 +286,9 @@ def pair_points(solids, pair, poses, normal, at, apart):
             first[k, i] = across + rows[k, 2] * frame[0, i]
             second[k, i] = across + rows[k, 3] * frame[0, i]
         gap[k] = rows[k, 2] - rows[k, 3] - radius
-    return first, second, gap, cosine > cosine_other
+    if radius > 0.0 and cosine == 0.0 and cosine_other == 0.0:
+        return first, second, gap, BOTH
+    return first, second, gap, FIRST if cosine > cosine_other else SECOND
 
 
 @kernel

@@ -47,10 +47,11 @@ def next_length(left, length):
 def model_series(tree, geometry, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
 
-    ``start``: that of a step (:func:`model_step`), gaps of all contacts, excess of
-    energy of each root left before [J], kinetic and potential energy, largest relative
-    error of energy and energy taken out so far [J]. ``clock``: the time now, the time
-    at which something is due, the length of a step [s].
+    ``start``: that of a step (:func:`model_step`) and the points of pairs in the one
+    before, gaps of all contacts, excess of energy of each root left before [J], kinetic
+    and potential energy, largest relative error of energy and energy taken out so far
+    [J]. ``clock``: the time now, the time at which something is due, the length of a
+    step [s].
 
     Returns:
         how it ends; the number of steps; the time reached [s]; where that is, as
@@ -68,6 +69,7 @@ def model_series(tree, geometry, drives, start, clock):
     changes, count = np.empty((2 * nc + 64, 4)), 0
     steps, ending = 0, REACHED
     chosen = choose_at(tree, geometry[5], at[5], q, v, length)
+    used = at[6]
     while t < due and steps < _MOST_STEPS and count + nc <= changes.shape[0]:
         left = due - t
         if left <= ROUNDING * length:
@@ -84,7 +86,8 @@ def model_series(tree, geometry, drives, start, clock):
         steps += 1
         t += h
         q, v, gaps, forces, acceleration = step[1], step[2], step[3], step[5], step[7]
-        energies, carried, chosen = step[6], step[10], step[13]
+        energies, carried = step[6], step[10]
+        used, chosen = chosen, step[13]
         worst, taken = max(worst, step[8]), taken + step[9]
         if step[12]:
             for c in range(nc):
@@ -96,7 +99,7 @@ def model_series(tree, geometry, drives, start, clock):
         if due - t <= ROUNDING * length:
             t = due
     end = (
-        (q, v, acceleration, forces, mode, chosen),
+        (q, v, acceleration, forces, mode, chosen, used),
         gaps,
         carried,
         energies,
@@ -156,16 +159,16 @@ class ModelSteps:
         result: tuple[Any, ...] = model_step(
             self._tree, self._geometry, (*start, chosen), applied, h, carried
         )
-        self._pairs.take_chosen(result[13])
+        self._pairs.take_chosen(result[13], chosen)
         return result[:13]
 
     def series(
         self, drives: DriveTable, start: tuple[Any, ...], clock: tuple[float, ...]
     ) -> tuple[Any, ...]:
         """The result of :func:`model_series`; its arguments, as plain tuples."""
-        start = ((*start[0], self._pairs.chosen), *start[1:])
+        start = ((*start[0], self._pairs.chosen, self._pairs.used), *start[1:])
         ending, steps, t, end, changes = model_series(
             self._tree, self._geometry, tuple(drives), start, clock
         )
-        self._pairs.take_chosen(end[0][5])
+        self._pairs.take_chosen(*end[0][5:])
         return ending, steps, t, (end[0][:5], *end[1:]), changes

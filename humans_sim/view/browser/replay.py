@@ -14,16 +14,15 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scene_bodies import SceneBody
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.models import Model
+from humans_sim.models.legs import tag_of
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
+    link_of,
     recorded_features,
     recorded_ground,
     recorded_model,
-    sound_record,
 )
 from humans_sim.results.records import POINT, Sample
 from humans_sim.results.run import Run
@@ -51,6 +50,8 @@ class RunContacts:
         self.run, self.model = run, model
         system = _system(run, model, ground)
         self.soles = None if system is None else Soles(system)
+        known = [] if system is None else system.contacts.names
+        self._columns = [run.table.names.index(name) for name in known]
         self._moments = bool(ground.rolling or ground.torsional)
 
     @property
@@ -60,16 +61,16 @@ class RunContacts:
 
     def sample(self, k: int) -> Sample:
         """A sample; forces that a failed simulation did not find are zero."""
-        run = self.run
+        run, columns = self.run, self._columns
         return Sample(
             float(run.t[k]),
             np.ascontiguousarray(run.q[k]),
             np.ascontiguousarray(run.v[k]),
             run.z[k],
             run.torques[k],
-            run.contacts[k],
-            np.nan_to_num(run.forces[k]),
-            run.gaps[k],
+            run.contacts[k, columns],
+            np.nan_to_num(run.forces[k, columns]),
+            run.gaps[k, columns],
             *run.energy[k].tolist(),
         )
 
@@ -99,52 +100,33 @@ class RunContacts:
         return Touches.of_points(self.soles, points)
 
 
-def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | SceneSystem | None:
-    """Model and scene again, as far as contacts go."""
+def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | None:
+    """Model and scene again, as far as contact points go."""
     rows = zip(run.table.names, run.table.kinds, strict=True)
-    names = [name for name, kind in rows if kind == POINT]
+    body = recorded_features(run.info)
+    own = set(() if body is None else body.names)
+    names = [
+        name
+        for name, kind in rows
+        if kind == POINT and (tag_of(name) in own or not link_of(name, run.info))
+    ]
     if not names:
         return None
-    radii, body = run.info.get("radii", {}), recorded_features(run.info)
-    own = set(() if body is None else body.names)
-    bodies = _bodies(run)
-    several = len(ground.solids) > 1 or bool(bodies)
-    # names without the solids, where there are several
-    points = [n.rpartition("/")[0] for n in names] if several else names
-    points = list(dict.fromkeys(points))
+    points = list(dict.fromkeys(tag_of(name) for name in names))
     tags = [p for p in points if p not in own and p in model.tag_names]
-    if bodies:
-        scene = SceneSystem(
-            bodies, ground, robot=model, radii=radii, contacts=tags, features=body
-        )
-        if scene.contacts.names[: len(names)] == tuple(names):
-            return scene
-    elif set(points) <= {*tags, *own}:
+    if set(points) <= {*tags, *own}:
+        radii = run.info.get("radii", {})
+        radii = {name: radius for name, radius in radii.items() if name in points}
         system = ModelSystem(
             model, ground, limits=False, contacts=tags, radii=radii, features=body
         )
-        if system.contacts.names == tuple(names):
+        if set(system.contacts.names) <= set(names):
             return system
     name = str(run.info.get("system", "run"))
     raise ParameterError(
         f"the run of {name} has other contacts than this scene: give the ground it was "
         "simulated on"
     )
-
-
-def _bodies(run: Run) -> list[SceneBody]:
-    """Free bodies of the scene; their friction is in the run's table."""
-    with sound_record("its bodies"):
-        bodies = []
-        for record in run.info.get("bodies", ()):
-            name, mass = str(record["name"]), float(record["mass"])
-            if record["shape"] == "ball":
-                radius = float(record["radius"])
-                bodies.append(SceneBody.ball(name, mass, radius))
-            else:
-                x, y, z = (float(length) for length in record["size"])
-                bodies.append(SceneBody.box(name, mass, (x, y, z)))
-        return bodies
 
 
 WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
