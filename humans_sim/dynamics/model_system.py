@@ -415,7 +415,7 @@ class ModelSystem:
             ]
             pairs += [
                 MoverPair(
-                    other, body, POINT, min(own_friction, rough[other.name]), bounce
+                    body, other, POINT, min(own_friction, rough[other.name]), bounce
                 )
                 for other in bodies[:k]
             ]

@@ -25,7 +25,6 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlClock, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.system import System
 from humans_sim.models import Model
 from humans_sim.results.records import Signal
@@ -123,7 +122,7 @@ class Sensor(ABC):
         return ErrorSource(errors, axes, self.period, self._rng)
 
     @abstractmethod
-    def attach(self, system: ModelSystem | SceneSystem) -> None:
+    def attach(self, system: ModelSystem) -> None:
         """Prepare for a model on its ground or among free bodies.
 
         Called before the first run. Configurations and velocities of the model come
@@ -143,9 +142,9 @@ class Sensor(ABC):
         """Signals of a reading beside its time, number by number in its order."""
 
 
-def measured_model(system: ModelSystem | SceneSystem) -> Model:
+def measured_model(system: ModelSystem) -> Model:
     """The model that is measured; refuses a scene without a robot."""
-    model = system.model if isinstance(system, ModelSystem) else system.robot
+    model = system.robot
     if model is None:
         raise ParameterError("a scene without a robot has nothing that sensors measure")
     return model
@@ -253,7 +252,7 @@ def check_sensors(sensors: Sequence[Sensor], system: System) -> tuple[Sensor, ..
     if len(set(names)) != len(names):
         raise ParameterError(f"two sensors have one name: {', '.join(names)}")
     for sensor in sensors:
-        if not isinstance(system, ModelSystem | SceneSystem):
+        if not isinstance(system, ModelSystem):
             raise ParameterError(f"{system.name} is no biped model: sensors need one")
         sensor.attach(system)
     return tuple(sensors)

@@ -44,7 +44,6 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensor import Sensor, SignalErrors, axes, measured_model
 from humans_sim.dynamics.soles import SoleLoad, Soles, centre_of_pressure
 from humans_sim.models.description import BASE_LINK
@@ -97,7 +96,7 @@ class FootSensor(Sensor):
         self.sole, self._threshold = sole, threshold
         self._force, self._torque = force or SignalErrors(), torque or SignalErrors()
 
-    def attach(self, system: ModelSystem | SceneSystem) -> None:
+    def attach(self, system: ModelSystem) -> None:
         """Find the sole."""
         model = measured_model(system)
         names = [sole.name for sole in model.soles]
@@ -182,7 +181,7 @@ class Imu(Sensor):
         self.gyroscope = gyroscope or SignalErrors()
         self._before: tuple[float, np.ndarray] | None = None
 
-    def attach(self, system: ModelSystem | SceneSystem) -> None:
+    def attach(self, system: ModelSystem) -> None:
         """Fix it to its frame."""
         body = measured_model(system)
         model = body.pin
@@ -287,7 +286,7 @@ class JointEncoders(Sensor):
         self._joints: tuple[str, ...] = ()
         self._before: JointReading | None = None
 
-    def attach(self, system: ModelSystem | SceneSystem) -> None:
+    def attach(self, system: ModelSystem) -> None:
         """Note the joints."""
         self._joints = measured_model(system).joint_names
 

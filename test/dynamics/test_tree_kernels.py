@@ -9,10 +9,16 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes import SceneBody, SceneSystem
 from humans_sim.dynamics.time_stepping.model_step_kernels import (
     model_energies,
 )
-from humans_sim.dynamics.tree_kernels import tree_equations, tree_table
+from humans_sim.dynamics.tree_kernels import (
+    tree_configuration,
+    tree_equations,
+    tree_rates,
+    tree_table,
+)
 
 
 def random_tree(rng: np.random.Generator) -> pin.Model:
@@ -65,7 +71,7 @@ def test_any_tree_agrees_with_pinocchio(seed: int) -> None:
     assert relative(mass, expected) < 1e-12
     assert relative(bias, pin.nonLinearEffects(model, data, q, v)) < 1e-12
     assert relative(where[2], pin.computeJointJacobians(model, data, q)) < 1e-12
-    kinetic, potential = model_energies(tuple(table), q, v)
+    kinetic, potential = model_energies(tuple(table), q, v)[0]
     own = pin.computeKineticEnergy(model, data, q, v) + 0.5 * armature @ v**2
     assert kinetic == pytest.approx(own, rel=1e-12)
     assert potential == pytest.approx(
@@ -87,8 +93,44 @@ def test_models_agree_with_their_system(name: str) -> None:
     mass, bias, _, _ = tree_equations(tuple(system.tree), q, v)
     assert relative(mass, terms.mass) < 1e-12
     assert relative(bias, terms.bias) < 1e-12
-    energies = model_energies(tuple(system.tree), q, v)
+    energies = model_energies(tuple(system.tree), q, v)[0]
     np.testing.assert_allclose(energies, system.energies(q, v), rtol=1e-12)
+
+
+def test_free_bodies_beside_a_robot() -> None:
+    """Mass matrix, bias and Jacobian of roots whose velocity is in the world's frame."""
+    robot = hs.load_model("khr1")
+    bodies = [SceneBody.box(f"box{k}", 1.0 + k, (0.1, 0.2, 0.3)) for k in range(2)]
+    scene = SceneSystem(bodies, robot=robot)
+    assert scene.tree is not None
+    rng = np.random.default_rng(2)
+    places = {body.name: rng.normal(size=3) for body in bodies}
+    turns = {body.name: pin.exp3(rng.normal(size=3)) for body in bodies}
+    q = scene.configuration(places, state(robot.pin, rng)[0], turns)
+    v = rng.normal(size=scene.nv)
+    terms = scene.terms(q, v, np.zeros(0, dtype=np.int64))
+    mass, bias, where, _ = tree_equations(tuple(scene.tree), q, v)
+    assert relative(mass, terms.mass) < 1e-12
+    assert relative(bias, terms.bias) < 1e-12
+    assert relative(where[2], scene._data.J) < 1e-12
+    energies = model_energies(tuple(scene.tree), q, v)
+    assert energies.shape == (3, 2)
+    np.testing.assert_allclose(energies.sum(axis=0), scene.energies(q, v), rtol=1e-12)
+    x, h = rng.normal(scale=0.1, size=scene.nv), 1e-6
+    table = tuple(scene.tree)
+    rates = tree_rates(table, q, x, v)
+    moved = tree_configuration(table, q, x + h * rates)
+    start = tree_configuration(table, q, x)
+    base = slice(0, robot.nq), slice(0, robot.nv)
+    twist = pin.difference(robot.pin, start[base[0]], moved[base[0]]) / h
+    np.testing.assert_allclose(twist, v[base[1]], atol=1e-4)
+    places = (moved - start)[robot.nq :].reshape(2, 7)[:, :3] / h
+    speeds = v[robot.nv :].reshape(2, 6)
+    np.testing.assert_allclose(places, speeds[:, :3], atol=1e-4)
+    for k in range(2):
+        part = slice(robot.nq + 7 * k + 3, robot.nq + 7 * k + 7)
+        old, new = (pin.Quaternion(p[part]).matrix() for p in (start, moved))
+        np.testing.assert_allclose(pin.log3(old.T @ new) / h, speeds[k, 3:], atol=1e-4)
 
 
 def test_joints_of_several_axes_have_no_table() -> None:

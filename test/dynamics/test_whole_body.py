@@ -28,7 +28,7 @@ def test_a_toppled_robot_lies_on_the_floor(khr1: hs.Model, way: tuple) -> None:
     assert run.q[-1, 2] < 0.1
     assert run.energy[-1, 0] < 1e-3
     closed = {run.table.names[k] for k in np.flatnonzero(run.contacts[-1])}
-    assert closed & set(run.info["features"])
+    assert any("/ground." in name and "foot" not in name for name in closed)
 
 
 def test_events_put_a_body_on_the_floor(khr1: hs.Model) -> None:
@@ -54,7 +54,7 @@ def test_what_is_far_changes_nothing(khr1: hs.Model, method: str) -> None:
     ]
     assert np.array_equal(runs[0].q, runs[1].q)
     assert np.array_equal(runs[0].forces[:, :8], runs[1].forces[:, :8])
-    assert len(runs[0].table) > len(runs[1].table) + 100
+    assert len(runs[0].table) > len(runs[1].table) + 50
 
 
 def test_named_contacts_stay_alone(khr1: hs.Model) -> None:
@@ -82,7 +82,9 @@ def test_a_start_inside_the_ground_is_refused(khr1: hs.Model) -> None:
     q = khr1.neutral()
     q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(3.14, 0.0, 0.0)).coeffs()
     q[2] = 0.1
-    with pytest.raises(hs.errors.ConfigurationError, match=r"head\.\d+ is .* inside"):
+    with pytest.raises(
+        hs.errors.ConfigurationError, match=r"head/ground\.\d is .* inside"
+    ):
         hs.Simulation(khr1, method="time_stepping").run(q, t_end=0.1)
 
 

@@ -125,6 +125,8 @@ DONE, ELSEWHERE = 0, 1
 """A step was made; or it is to be made through the functions of the system, which have
 other methods where these do not converge and words where nothing does."""
 _SETTLINGS = 6
+_LITTLE = 1e-3
+"""Nothing is put right by more than twice the step's motion, and this [m, rad]."""
 _LOOKS = 4
 """How often pairs are looked at where a step ends."""
 _ATTEMPTS = 3
@@ -286,6 +288,7 @@ def _settle(model, state, centre, x, equations, contacts):
     factored, spread, delassus = equations
     gap = np.empty(0)
     q = centre
+    farthest = _LITTLE + 2.0 * np.abs(x).max()
     for attempt in range(_SETTLINGS + 1):
         q = tree_configuration(tree, centre, x)
         tree_poses(tree, q, state)
@@ -310,7 +313,10 @@ def _settle(model, state, centre, x, equations, contacts):
             rows = rows.reshape(3 * others.shape[0], x.shape[0])
             new, matrix = spread_of(factored, rows)
             shift = closing_shift(factored[0], new, matrix, others, active, gap)
-        x = x + tree_rates(tree, centre, x, shift)
+        change = tree_rates(tree, centre, x, shift)
+        if not np.abs(change).max() <= farthest:
+            break
+        x = x + change
     return x, q, gap, False
 
 
@@ -622,7 +628,16 @@ def model_step(tree, geometry, start, applied, h, carried):
             break
         model = (tree, near, chosen, ends, links, support)
         known = (factored, equations[1], equations[2])
-        x, q, gap, settled = _settle(model, state, centre, x, known, (which, closed))
+        start_x, settled = x, False
+        for hold in range(2):
+            # Solids that hook into each other are only pushed apart.
+            if hold:
+                closed[own.shape[0] - chosen[0].shape[0] :] = False
+            x, q, gap, settled = _settle(
+                model, state, centre, start_x, known, (which, closed)
+            )
+            if settled or chosen[0].shape[0] == 0:
+                break
         tree_columns(tree, state)
         tree_twists(tree, v, state)
         if settled and pairs[0][1].shape[0]:

@@ -197,12 +197,12 @@ class ImpulseSteps:
         self._floats = isinstance(system, ModelSystem) and not (
             system.bodies or (system.locked < 6).any()
         )
-        self._compiled = None if self.bounded else ModelSteps.of(system)
+        self._fly = getattr(system, "fly", None)
+        self._compiled = None if self.bounded or self._fly else ModelSteps.of(system)
         self._carried = np.zeros(1 if self._compiled is None else self._compiled.roots)
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
         self._predicts = not getattr(system, "bias_at_midpoint", False)
-        self._fly = getattr(system, "fly", None)
         self.count = self.rough_steps = self.halved_steps = 0
         self.worst_residual = self.worst_energy_error = self.energy_taken = 0.0
 

@@ -194,7 +194,7 @@ class Dynamics(ModelNode):
 
     def _take(self, simulation: Simulation, run: Stepper) -> None:
         """Go on with a run."""
-        assert isinstance(simulation.system, ModelSystem | SceneSystem)
+        assert isinstance(simulation.system, ModelSystem)
         soles = Soles(simulation.system)
         sensors = self.settings.sensors
         sensors.start(simulation.system)

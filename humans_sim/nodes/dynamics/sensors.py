@@ -16,7 +16,6 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensor import SignalErrors, measured_model
 from humans_sim.dynamics.sensors import (
     FootReading,
@@ -99,7 +98,7 @@ class NodeSensors:
         encoders = JointEncoders(period, 0.0, angle, tachometers, own_seed)
         return cls(imu, encoders, feet)
 
-    def start(self, system: ModelSystem | SceneSystem) -> None:
+    def start(self, system: ModelSystem) -> None:
         """A run of a system begins: of a model, alone or among free bodies."""
         self._model = measured_model(system)
         for sensor in (self.imu, self.encoders, *self.feet):

@@ -8,30 +8,22 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from humans_sim.contact.geometry.convex_cores import ConvexCore, CoreTable
+from humans_sim.contact.geometry.convex_cores import ConvexSolid, SolidTable
+from humans_sim.contact.geometry.convex_distance import solid_separation
 from humans_sim.contact.geometry.convex_pairs import pair_points, spread_out
+from humans_sim.contact.geometry.link_pairs import coal_solid
 
 SIZE = np.array([0.2, 0.1, 0.04])
 CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T * SIZE
-
-
-def solid(core: ConvexCore) -> coal.Convex:
-    """A core with its skin, for coal."""
-    points = coal.StdVec_Vec3s()
-    for vertex in core.vertices:
-        points.append(vertex)
-    hull = coal.Convex.convexHull(points, True, "Qt")
-    hull.setSweptSphereRadius(core.radius)
-    return hull
 
 
 class Pair:
     """Two solids; the second stays, the first is put somewhere."""
 
     def __init__(self, one: np.ndarray = CORNERS, other: np.ndarray = CORNERS) -> None:
-        self.cores = [ConvexCore.of(one), ConvexCore.of(other)]
-        self.table = tuple(CoreTable.of(self.cores))
-        self.solids = [solid(core) for core in self.cores]
+        solids = [ConvexSolid.of(one), ConvexSolid.of(other)]
+        self.table = tuple(SolidTable.of(solids, [0, 1]))
+        self.solids = [coal_solid(solid)[0] for solid in solids]
 
     def at(self, pose: pin.SE3) -> tuple[np.ndarray, np.ndarray, float]:
         """Points, gaps, and coal's distance."""
@@ -39,23 +31,16 @@ class Pair:
         place = coal.Transform3s(pose.rotation, pose.translation)
         request = coal.DistanceRequest()
         coal.distance(*self.solids[:1], place, self.solids[1], still, request, result)
-        normal = -result.normal
-        radius = [core.radius for core in self.cores]
-        near = np.array(
-            [
-                result.getNearestPoint1() + radius[0] * normal,
-                result.getNearestPoint2() - radius[1] * normal,
-                normal,
-            ]
-        )
         poses = np.array(
             [
                 np.append(p.rotation.T.ravel(), p.translation)
                 for p in (pose, pin.SE3.Identity())
             ]
         )
-        first, second, gap, _ = pair_points(self.table, np.array([0, 1]), poses, near)
-        return 0.5 * (first + second), gap, result.min_distance
+        which, normal, at = np.array([0, 1]), np.zeros(3), np.zeros(3)
+        apart = solid_separation(self.table, which, poses, 1e9, normal, at)
+        points = pair_points(self.table, which, poses, normal, at, apart)
+        return 0.5 * (points[0] + points[1]), points[2], result.min_distance
 
 
 def turned(axis: str, angle: float, *place: float) -> pin.SE3:
@@ -68,8 +53,7 @@ def test_flat_on_flat() -> None:
     points, gap, _ = Pair().at(turned("z", np.pi / 2, 0.0, 0.0, 0.0401))
     np.testing.assert_allclose(gap, 1e-4, atol=1e-9)
     assert len(gap) == 4
-    # the narrow sides, less the skin
-    np.testing.assert_allclose(np.abs(points[:, :2]), 0.049, atol=1e-9)
+    np.testing.assert_allclose(np.abs(points[:, :2]), 0.05, atol=1e-9)
 
 
 def test_edge_on_face() -> None:
@@ -78,7 +62,7 @@ def test_edge_on_face() -> None:
     points, gap, distance = Pair().at(turned("x", angle, 0.0, 0.0, 0.08))
     assert len(gap) == 2
     np.testing.assert_allclose(gap, distance, atol=1e-8)
-    np.testing.assert_allclose(np.sort(points[:, 0]), [-0.099, 0.099], atol=1e-6)
+    np.testing.assert_allclose(np.sort(points[:, 0]), [-0.1, 0.1], atol=1e-6)
 
 
 def test_corner_on_face() -> None:
@@ -99,10 +83,21 @@ def test_least_gap_is_the_distance(seed: int) -> None:
         away = rng.normal(size=3)
         away *= rng.uniform(0.12, 0.3) / np.linalg.norm(away)
         _, gap, distance = pair.at(pin.SE3(turn, away))
+        assert gap.min() <= distance + 1e-9
         if distance < 1e-4:
             continue
-        assert gap.min() == pytest.approx(distance, abs=1e-6)
-        assert gap.min() <= distance + 1e-7
+        assert gap.min() == pytest.approx(distance, rel=0.03)
+
+
+def test_edge_across_edge() -> None:
+    """Edges that cross have one point, where they do."""
+    poses = turned("x", np.pi / 4, 0.0, 0.0, 0.0)
+    _, gap, _ = Pair(CORNERS @ poses.rotation.T, CORNERS @ poses.rotation.T).at(
+        turned("z", np.pi / 2, 0.0, 0.0, 0.12)
+    )
+    height = (CORNERS @ poses.rotation.T)[:, 2].max()
+    assert len(gap) == 1
+    assert gap[0] == pytest.approx(0.12 - 2 * height, abs=1e-12)
 
 
 def test_few_points_of_many() -> None:

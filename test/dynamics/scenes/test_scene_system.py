@@ -56,7 +56,7 @@ def test_a_stack_stands() -> None:
     places = run.q[-1].reshape(count, 7)
     np.testing.assert_allclose(places[:, 2], 0.05 + 0.1 * np.arange(count), atol=1e-8)
     np.testing.assert_allclose(places[:, 0], 0.01 * np.arange(count), atol=1e-6)
-    assert weights(run, "/ground") == pytest.approx(4 * G, rel=1e-6)
+    assert weights(run, "b0/ground.") == pytest.approx(4 * G, rel=1e-6)
     for k in range(1, count):
         carried = weights(run, f"b{k}/b{k - 1}.")
         assert carried == pytest.approx((count - k) * G, rel=1e-6)
@@ -164,11 +164,11 @@ def test_rates_are_those_of_the_gaps() -> None:
         for s in (1, -1)
     )
     near = (gap < 0.9) & (ahead < 0.9) & (behind < 0.9)
-    assert near.sum() > 40
+    assert near.sum() > 12
     difference = (ahead - behind) / (2 * h)
-    # boxes: exact at the surface, to the first order of gap times spin beside it
+    # solids: exact at the surface, to the first order of gap times spin beside it
     np.testing.assert_allclose(rate[near], difference[near], atol=2e-2)
-    single = np.array(["." not in n.split("/")[1] for n in scene.contacts.names])
+    single = np.array(["." not in name for name in scene.contacts.names])
     np.testing.assert_allclose(
         rate[near & single], difference[near & single], atol=1e-7
     )

@@ -35,6 +35,6 @@ def test_bounds_hold(khr1: hs.Model, seed: int) -> None:
 
 
 def test_contacts_of_points_keep_their_order() -> None:
-    """Each point with each solid, then all limits."""
-    which = contacts_of_points(np.array([1, 3]), 5, 2, 3)
-    assert which.tolist() == [2, 3, 6, 7, 10, 11, 12]
+    """Each point with each solid, then all limits, then some of the pairs."""
+    which = contacts_of_points(np.array([1, 3]), (5, 2, 3), np.array([0, 6]))
+    assert which.tolist() == [2, 3, 6, 7, 10, 11, 12, 13, 19]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of links that touch each other."""
+"""Tests of links that touch each other, and of bodies and obstacles they touch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ import pytest
 from press import THICK, hand_above, press
 
 import humans_sim as hs
-from humans_sim.contact.geometry.link_pairs import overlapping_links
-from humans_sim.dynamics.link_pairs import link_pairs
+from humans_sim.contact.geometry.link_pairs import (
+    overlapping_links,
+    pair_geometry,
+    touching_links,
+)
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes import SceneBody, SceneSystem
 from humans_sim.models.description import SelfCollision
 
 G = 9.81
+WATCHED = 1e-3
+"""Distance from which on points of large links are known [m]."""
 
 
 def system_of(model: hs.Model, **options) -> ModelSystem:
@@ -46,13 +52,11 @@ def test_gap_of_a_flat_hand(tmp_path: Path) -> None:
 
 
 def test_gap_of_a_tilted_hand(tmp_path: Path) -> None:
-    """The lower edge of a tilted hand has the analytic gap, less its rounding."""
+    """The lower edge of a tilted hand has the analytic gap."""
     model = press(tmp_path)
     system = system_of(model)
-    radius = 1e-3  # of the skin: edges are rounded by it
     for tilt in (0.05, 0.2, 0.6):
-        along, across = 0.18 - radius, THICK / 2 - radius
-        drop = along * np.sin(tilt) + across * np.cos(tilt) + radius
+        drop = 0.18 * np.sin(tilt) + THICK / 2 * np.cos(tilt)
         q = hand_above(model, drop + 5e-4, tilt)
         system.check_state(q, np.zeros(model.nv))
         assert between(system, q, "base_link/hand").min() == pytest.approx(
@@ -191,39 +195,35 @@ def test_impacts_elsewhere_do_not_part_links(khr1: hs.Model) -> None:
 def test_near_pairs_are_not_missed(khr1: hs.Model) -> None:
     """Along a path of joints, every pair that coal finds near has a point."""
     system = system_of(khr1)
-    pairs = link_pairs(khr1, SelfCollision())
-    data = pin.GeometryData(pairs.geometry)
+    geometry, names = pair_geometry(khr1, touching_links(khr1, SelfCollision()))
+    data = pin.GeometryData(geometry)
     own = khr1.pin.createData()
     rng = np.random.default_rng(5)
     joints = np.zeros(len(khr1.joint_names))
     aim = np.zeros_like(joints)
     q, still = khr1.neutral(), np.zeros(khr1.nv)
-    near_ones = 0
+    near_ones = far_ones = 0
     for step in range(60):
         if step % 20 == 0:
             aim = rng.uniform(khr1.lower_limits, khr1.upper_limits)
         joints += np.clip(aim - joints, -0.05, 0.05)
         q[7:] = joints
+        q[3:7] = pin.Quaternion(pin.exp3(rng.normal(size=3))).coeffs()
         which, _ = system.active_contact_terms(q, still, 1e-9, np.ones(10_000))
         chosen = {system.contacts.names[k].rpartition(".")[0] for k in which}
-        pin.updateGeometryPlacements(khr1.pin, own, pairs.geometry, data, q)
-        for k, (first, last) in enumerate(
-            zip(pairs.start, pairs.start[1:], strict=False)
-        ):
-            one, other = pairs.names[k]
-            for s in range(first, last):
-                a, b = pairs.shape_pairs[s]
-                apart = np.linalg.norm(
-                    own.oMi[int(pairs.shape_joint[a])].act(pairs.centre[a])
-                    - own.oMi[int(pairs.shape_joint[b])].act(pairs.centre[b])
-                )
-                if apart > pairs.radius[a] + pairs.radius[b] + 1e-3:
-                    continue
-                pin.computeDistance(pairs.geometry, data, int(s))
-                if data.distanceResults[int(s)].min_distance < 0.99e-3:
-                    near_ones += 1
-                    assert f"{one}/{other}" in chosen
-    assert near_ones > 20
+        pin.computeDistances(khr1.pin, own, geometry, data, q)
+        least: dict[str, float] = {}
+        for (one, other), result in zip(names, data.distanceResults, strict=True):
+            pair, apart = f"{one}/{other}", result.min_distance
+            least[pair] = min(apart, least.get(pair, np.inf))
+        for pair, apart in least.items():
+            if apart < 0.99 * WATCHED:
+                near_ones += 1
+                assert pair in chosen
+            elif apart > 1.01 * WATCHED:
+                far_ones += 1
+                assert pair not in chosen
+    assert near_ones > 10 and far_ones > 1000
 
 
 def test_nothing_changes_where_nothing_touches(khr1: hs.Model) -> None:
@@ -246,7 +246,7 @@ def test_which_links_touch(tmp_path: Path) -> None:
 
     def pairs(**given) -> set[tuple[str, str]]:
         own = model.parts.self_collision.with_changes(given or True)
-        return set(link_pairs(model, own).names)
+        return set(touching_links(model, own))
 
     usual = {("base_link", "arm"), ("base_link", "hand"), ("post", "hand")}
     assert pairs() == usual
@@ -255,12 +255,12 @@ def test_which_links_touch(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = press(tmp_path / "other", "self_collision: {exclude: [[arm, base_link]]}")
     own = other.parts.self_collision
-    assert set(link_pairs(other, own).names) == usual - {("base_link", "arm")}
+    assert set(touching_links(other, own)) == usual - {("base_link", "arm")}
     saved = hs.load_model(other.save(tmp_path / "saved.urdf"))
     assert saved.parts.self_collision == own
     (tmp_path / "none").mkdir()
     none = press(tmp_path / "none", "self_collision: false")
-    assert link_pairs(none, none.parts.self_collision).names == ()
+    assert touching_links(none, none.parts.self_collision) == ()
 
 
 @pytest.mark.parametrize(
@@ -305,44 +305,81 @@ def test_refusals(tmp_path: Path) -> None:
     assert hs.Simulation(model).method == "event_driven"
 
 
-def test_coal_reports_signed_distances() -> None:
-    """The skin counts: solids that overlap by less than it have exact distances."""
-    points = coal.StdVec_Vec3s()
-    for corner in np.array(np.meshgrid(*[(-0.1, 0.1)] * 3)).reshape(3, -1).T:
-        points.append(corner)
-    box = coal.Convex.convexHull(points, True, "Qt")
-    box.setSweptSphereRadius(1e-3)
-    result = coal.DistanceResult()
-    for gap in (-1e-3, -1e-9, 0.0, 1e-9, 1e-3):
-        place = coal.Transform3s(np.eye(3), np.array([0.202 + gap, 0.01, 0.02]))
-        result.clear()
-        coal.distance(
-            box, coal.Transform3s(), box, place, coal.DistanceRequest(), result
-        )
-        assert result.min_distance == pytest.approx(gap, abs=1e-12)
-        np.testing.assert_allclose(result.normal, [1, 0, 0], atol=1e-6)
+POST = hs.Box((0.01, 0.01, 0.102), (0.0, 0.0, 0.051), name="post")
+BEAM = hs.Box((0.01, 0.34, 0.102), (0.0, 0.0, 0.051), name="beam")
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_links_that_count_as_far_are_far(khr1: hs.Model, seed: int) -> None:
-    """Where no links are chosen, coal finds none within the distance that is watched.
+def deepest(run: hs.Run, model: hs.Model, obstacle: hs.Box) -> float:
+    """How far a box is in a link's solids at any sample, by coal [m]."""
+    geometry = pin.GeometryModel(pair_geometry(model, ())[0])
+    box = coal.Box(*obstacle.size)
+    place = pin.SE3(np.eye(3), np.array(obstacle.centre))
+    own = geometry.addGeometryObject(pin.GeometryObject("box", 0, place, box))
+    for k in range(own):
+        geometry.addCollisionPair(pin.CollisionPair(k, own))
+    data, solids = model.pin.createData(), pin.GeometryData(geometry)
+    least = np.inf
+    for q in run.q:
+        pin.computeDistances(model.pin, data, geometry, solids, q)
+        least = min(least, *(r.min_distance for r in solids.distanceResults))
+    return -least
 
-    Joints wander, now by little, now by much, so that distances are known from before.
-    """
-    rng, system = np.random.default_rng(seed), system_of(khr1)
-    pairs = link_pairs(khr1, SelfCollision())
-    solids = pin.GeometryData(pairs.geometry)
-    q, still, apart = khr1.neutral(), np.zeros(khr1.nv), 0
-    for k in range(150):
-        step = 0.3 if k % 30 == 29 else 0.01
-        joints = q[7:] + step * rng.normal(size=len(q) - 7)
-        q[7:] = np.clip(joints, khr1.lower_limits, khr1.upper_limits)
-        q[3:7] = pin.Quaternion(pin.exp3(rng.normal(size=3))).coeffs()
-        pin.computeDistances(khr1.pin, khr1.data(), pairs.geometry, solids, q)
-        least = min(result.min_distance for result in solids.distanceResults)
-        if system.are_links_apart(q, still, 5e-4):
-            apart += 1
-            assert least > 1e-3
-        else:
-            assert least <= 1e-3
-    assert 0 < apart < 150
+
+@pytest.mark.parametrize("obstacle", [POST, BEAM], ids=lambda box: box.name)
+def test_a_robot_falls_on_an_obstacle(khr1: hs.Model, obstacle: hs.Box) -> None:
+    """A stiff robot that falls on a post or a beam lies on it, not around it."""
+    ground = hs.Ground(friction=0.7).with_solids(obstacle)
+    sim = hs.Simulation(khr1, ground=ground, method="time_stepping", locked=["*"])
+    q = khr1.neutral()
+    q[3:7] = pin.Quaternion(pin.exp3(np.array([0.0, np.pi / 2, 0.0]))).coeffs()
+    q[:3] = -0.034, 0.0044, 0.173
+    run = sim.run(q, t_end=0.4)
+    assert run.check()["least gap"].ok
+    assert deepest(run, khr1, obstacle) < 1e-5
+    touched = {n for k, n in enumerate(run.table.names) if run.contacts[:, k].any()}
+    assert any(f"/{obstacle.name}." in name for name in touched)
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [SceneBody.box("thing", 0.05, (0.015,) * 3), SceneBody.ball("thing", 0.05, 0.02)],
+    ids=["box", "ball"],
+)
+def test_what_is_thrown_at_a_robot_does_not_pass(
+    khr1: hs.Model, thing: SceneBody
+) -> None:
+    """It stays in front of the chest, and pushes it backwards."""
+    scene = SceneSystem([thing], robot=khr1)
+    q = scene.configuration({"thing": (0.2, 0.01, 0.26)}, khr1.neutral())
+    v = np.zeros(scene.nv)
+    v[khr1.nv], v[khr1.nv + 2] = -3.0, 0.3
+    run = hs.Simulation(scene, method="time_stepping").run(q, v, t_end=0.12)
+    assert run.q[-1, khr1.nq] > 0.0
+    hit = np.flatnonzero(run.contacts.any(axis=0))
+    assert any("/thing." in run.table.names[k] for k in hit)
+    for name in ("least gap", "least normal force", "largest force outside its cone"):
+        assert run.check()[name].ok
+
+
+def test_a_body_that_nothing_holds_keeps_its_momentum() -> None:
+    """Two boxes that hit each other corner on edge: momenta about the origin."""
+    bodies = [SceneBody.box(f"box{k}", 1.0 + k, (0.1, 0.15, 0.2)) for k in range(2)]
+    scene = SceneSystem(bodies, hs.Ground.empty(), gravity=(0.0, 0.0, 0.0))
+    turns = {"box0": pin.exp3(np.array([0.3, 0.5, 0.1]))}
+    q = scene.configuration({"box0": (-0.2, 0, 0), "box1": (0.1, 0.02, 0)}, None, turns)
+    v = np.zeros(scene.nv)
+    v[0], v[3:6] = 1.0, (2.0, -1.0, 3.0)
+    run = hs.Simulation(scene, method="time_stepping").run(q, v, t_end=0.3)
+    assert run.contacts.any()
+    inertia = [body.properties.inertia for body in bodies]
+    momenta = []
+    for place, speed in zip(run.q, run.v, strict=True):
+        linear, angular = np.zeros(3), np.zeros(3)
+        for k in range(2):
+            mass, twist = 1.0 + k, speed[6 * k : 6 * k + 6]
+            turn = pin.Quaternion(place[7 * k + 3 : 7 * k + 7]).matrix()
+            linear += mass * twist[:3]
+            angular += np.cross(place[7 * k : 7 * k + 3], mass * twist[:3])
+            angular += turn @ inertia[k] @ twist[3:]
+        momenta.append(np.append(linear, angular))
+    np.testing.assert_allclose(momenta - momenta[0], 0.0, atol=2e-4)
