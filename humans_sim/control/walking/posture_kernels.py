@@ -76,8 +76,8 @@ def search_posture(tree, task, target, q, damping, close):
     Args:
         tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
         task: fields of a :class:`PostureTask`.
-        target: centre of mass (3,), places (2, 3) and turns (2, 3, 3) of the soles,
-            axes along which turns are looked at, as columns (2, 3, 3).
+        target: centre of mass (3,), poses of the soles (2, 4, 4), axes along which
+            their turns are looked at, as columns (2, 3, 3).
         q: configuration to begin with; becomes the posture.
         damping: of the steps.
         close: error at which the search ends.
@@ -127,7 +127,7 @@ def posture_rates(tree, task, target, q, damping, motion):
             velocities that are given (k,), and their values (k,).
     """
     rates, known, values = motion
-    moves, rows, columns, looked = task[3], task[4], task[5], target[3]
+    moves, rows, columns, looked = task[3], task[4], task[5], target[2]
     n, m, nv = columns.shape[0], known.shape[0], moves.shape[1]
     state, v = tree_state(tree, nv), np.zeros(nv)
     error, matrix, step = np.zeros(15), np.zeros((15, n + m)), np.empty(n)
@@ -162,7 +162,7 @@ def _terms(parts, target, q, state, error, matrix):
     """
     tree, task, columns = parts
     links, turn, place, moves = task[0], task[1], task[2], task[3]
-    com, places, turns, looked = target
+    com, poses, looked = target
     n = columns.shape[0]
     table = TreeTable(*tree)
     parent, mass, centre = table.parent, table.mass, table.centre
@@ -198,8 +198,8 @@ def _terms(parts, target, q, state, error, matrix):
                     own[i, j] += rotation[b, i, k] * turn[s, k, j]
         first = 3 + 6 * s
         for i in range(3):
-            error[first + i] = places[s, i] - point[i]
-        if not _turn_to(turns[s], own, away):
+            error[first + i] = poses[s, i, 3] - point[i]
+        if not _turn_to(poses[s], own, away):
             return False
         for i in range(3):
             error[first + 3 + i] = 0.0
