@@ -201,6 +201,11 @@ class SupportPhase:
         return np.column_stack([np.interp(knots, self.knots, x) for x in self.zmp.T])
 
     @cached_property
+    def zmp_table(self) -> np.ndarray:
+        """The same at each knot from the first one to where they stay (n, 2) [m]."""
+        return self.zmp_at(np.arange(self.first, int(self.knots[-1]) + 1))
+
+    @cached_property
     def resting(self) -> dict[Side, FootMotion]:
         """The feet where they stand when it begins."""
         return {side: resting(place) for side, place in self.feet.items()}
@@ -392,7 +397,9 @@ class Timeline:
                 continue
             room, rows = phase.room, slice(start - 1, end)
             size = len(room.bounds)
-            zmp[rows] = phase.zmp_at(np.arange(start, end + 1) + knot)
+            later = phase.zmp_table[start + knot - phase.first :][: end - start + 1]
+            zmp[rows] = phase.zmp[-1]
+            zmp[start - 1 : start - 1 + len(later)] = later
             normals[rows, :size], normals[rows, size:] = room.normals, 0.0
             bounds[rows, :size], bounds[rows, size:] = room.bounds, np.inf
         return zmp, normals, bounds
