@@ -67,9 +67,11 @@ def wrenches_on_soles(poses, ends, place, force, moment):
     wrenches, first = np.empty((len(poses), 2, 3)), 0
     for s in range(len(poses)):
         own, pose = slice(first, ends[s]), poses[s]
-        wrenches[s, 0], wrenches[s, 1] = sole_wrench(
+        total, about = sole_wrench(
             pose[:3, :3], pose[:3, 3], place[own], force[own], moment[own]
         )
+        for i in range(3):
+            wrenches[s, 0, i], wrenches[s, 1, i] = total[i], about[i]
         first = ends[s]
     return wrenches
 
