@@ -41,13 +41,76 @@ import pinocchio as pin
 
 from humans_sim.core.budget import RATE
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.sensor import Sensor, SignalErrors, axes, measured_model
-from humans_sim.dynamics.soles import SoleLoad, Soles, centre_of_pressure
+from humans_sim.dynamics.soles import Soles, centre_of_pressure, sole_wrench
 from humans_sim.models.description import BASE_LINK
-from humans_sim.results.records import Signal
+from humans_sim.models.legs import load_tags
+from humans_sim.results.records import Sample, Signal
+
+
+@kernel
+def wrenches_on_soles(poses, ends, place, force, moment):
+    """Force and moment on each sole, in its own frame, about its origin (n, 2, 3).
+
+    Args:
+        poses: of the soles in the world (n, 4, 4).
+        ends: contacts up to which each sole has them, after those before it (n,).
+        place: of the contacts in the world (k, 3) [m].
+        force: of the contacts there (k, 3) [N].
+        moment: of the contacts (k, 3) [N m].
+    """
+    wrenches, first = np.empty((len(poses), 2, 3)), 0
+    for s in range(len(poses)):
+        own, pose = slice(first, ends[s]), poses[s]
+        total, about = sole_wrench(
+            pose[:3, :3], pose[:3, 3], place[own], force[own], moment[own]
+        )
+        for i in range(3):
+            wrenches[s, 0, i], wrenches[s, 1, i] = total[i], about[i]
+        first = ends[s]
+    return wrenches
+
+
+class SoleWrenches:
+    """Wrenches of the scene on the soles of a robot, out of samples of its simulation.
+
+    Attributes:
+        names: of the soles.
+    """
+
+    def __init__(self, system: ModelSystem | SceneSystem) -> None:
+        """Note which contacts belong to which sole."""
+        self._contacts, model = Soles(system), measured_model(system)
+        self._model, self._data = model, model.data()
+        self.names = tuple(sole.name for sole in model.soles)
+        self._frames = [model.pin.getFrameId(name) for name in self.names]
+        body = system if isinstance(system, ModelSystem) else system.touching
+        assert body is not None  # there are soles
+        tags = body.contact_points
+        points = np.repeat(tags, len(self._contacts.names) // len(tags))
+        owned = [np.flatnonzero(np.isin(points, load_tags(s))) for s in model.soles]
+        self._rows = np.concatenate(owned)
+        self._ends = np.cumsum([len(rows) for rows in owned])
+        self._poses = np.empty((len(owned), 4, 4))
+
+    def measure(self, sample: Sample) -> np.ndarray:
+        """Force [N] and moment [N m] on each sole, in its frame (n, 2, 3)."""
+        tree, data, rows = self._model.pin, self._data, self._rows
+        pin.forwardKinematics(tree, data, sample.q[: tree.nq])
+        for pose, frame in zip(self._poses, self._frames, strict=True):
+            pose[:] = pin.updateFramePlacement(tree, data, frame).homogeneous
+        points = self._contacts.points(sample)
+        return wrenches_on_soles(
+            self._poses,
+            self._ends,
+            points.position[rows],
+            points.force[rows],
+            points.moment[rows],
+        )
 
 
 class FootReading(NamedTuple):
@@ -105,7 +168,7 @@ class FootSensor(Sensor):
             raise ParameterError(
                 f"{self.name}: {model.name} has no sole '{self.sole}' ({known})"
             )
-        self._soles, self._index = Soles(system), names.index(self.sole)
+        self._wrenches, self._index = SoleWrenches(system), names.index(self.sole)
 
     def start(self) -> None:
         """Draw errors anew."""
@@ -115,14 +178,14 @@ class FootSensor(Sensor):
 
     def measure(self, t: float, state: ControlState) -> FootReading:
         """Force, torque and centre of pressure at a time [s]."""
-        sample = state.sample
-        load = self._soles.loads(sample, self._soles.points(sample))[self._index]
-        return self.reading_of(t, load)
+        return self.reading_of(t, *self._wrenches.measure(state.sample)[self._index])
 
-    def reading_of(self, t: float, load: SoleLoad) -> FootReading:
-        """The reading under a load on its sole at a time [s]."""
-        force = self._force_errors.reading(load.force)
-        torque = self._torque_errors.reading(load.moment)
+    def reading_of(
+        self, t: float, force: np.ndarray, moment: np.ndarray
+    ) -> FootReading:
+        """The reading of a force [N] and a moment [N m] on its sole at a time [s]."""
+        force = self._force_errors.reading(force)
+        torque = self._torque_errors.reading(moment)
         pressed = centre_of_pressure(force, torque, self._threshold)
         return FootReading(t, force, torque, pressed)
 

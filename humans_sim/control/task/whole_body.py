@@ -222,7 +222,11 @@ class WholeBody:
             raise ParameterError(f"friction must be above zero, not {friction}")
         if limits is not None and limits.names != tuple(system.model.joint_names):
             raise ParameterError(f"the limits are not those of {system.name}'s joints")
-        self.system, self._friction, self.limits = system, friction, limits
+        self.system, self.limits = system, limits
+        side = friction / math.sqrt(2.0)
+        self._pyramid = np.array(
+            [[1, 0, 0], [side, 1, 0], [side, -1, 0], [side, 0, 1], [side, 0, -1]]
+        )
         self._free = np.setdiff1d(np.arange(system.nv), system.locked)
         self._joint = {name: j for j, name in enumerate(system.model.joint_names)}
         self._contact = {name: i for i, name in enumerate(system.contacts.names)}
@@ -361,49 +365,45 @@ class WholeBody:
         names = np.array(limits.names, dtype=object)
         return tuple(names[held]), tuple(names[out])
 
-    def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:
-        """Velocity index, least and largest generalised force."""
+    def _bounds(
+        self, given: Mapping[str, Bounds]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Velocities with bounds, least and largest generalised forces there."""
+        high = np.full(self.system.nv, np.inf)
+        high[:6] = 0.0
+        if self.limits is not None:
+            high[6:] = self.limits.torque
+        low = -high
         for name, (least, largest) in given.items():
             if name not in self._joint:
                 raise ParameterError(f"{self.system.name} has no joint '{name}'")
             if not least <= largest:
                 raise ParameterError(f"torque of {name}: {least} is above {largest}")
-        bounds = [(i, 0.0, 0.0) for i in range(6) if i in self._free]
-        for name, joint in self._joint.items():
-            if 6 + joint not in self._free:
-                continue
-            if name in given:
-                bounds.append((6 + joint, *given[name]))
-            elif self.limits is not None and math.isfinite(self.limits.torque[joint]):
-                most = float(self.limits.torque[joint])
-                bounds.append((6 + joint, -most, most))
-        return bounds
+            low[6 + self._joint[name]], high[6 + self._joint[name]] = least, largest
+        some = np.isfinite(low[self._free]) | np.isfinite(high[self._free])
+        which = self._free[some]
+        return which, low[which], high[which]
 
     def _conditions(
         self,
         moved: np.ndarray,
         load: np.ndarray,
-        bounds: Sequence[tuple[int, float, float]],
+        bounds: tuple[np.ndarray, np.ndarray, np.ndarray],
         size: int,
         forces: int,
         weight: float,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Bounds of generalised forces, then the friction pyramids."""
-        which = [bound[0] for bound in bounds]
-        count = forces // 3
-        cones = np.zeros((5 * count, moved.shape[1]))
-        side = self._friction / math.sqrt(2.0)
-        for c in range(count):
+        (which, low, high), count = bounds, 5 * forces // 3
+        cones = np.zeros((count, moved.shape[1]))
+        for c in range(forces // 3):
             first = size + 3 * c
-            cones[5 * c, first] = 1.0
-            for k, (axis, sign) in enumerate(((1, 1), (1, -1), (2, 1), (2, -1))):
-                cones[5 * c + 1 + k, first] = side
-                cones[5 * c + 1 + k, first + axis] = sign
-        matrix = np.vstack([moved[which] / weight, cones])
-        low = [(bound[1] - load[bound[0]]) / weight for bound in bounds]
-        high = [(bound[2] - load[bound[0]]) / weight for bound in bounds]
-        below, above = [0.0] * (5 * count), [math.inf] * (5 * count)
-        return matrix, np.array(low + below), np.array(high + above)
+            cones[5 * c : 5 * c + 5, first : first + 3] = self._pyramid
+        return (
+            np.vstack([moved[which] / weight, cones]),
+            np.concatenate([(low - load[which]) / weight, np.zeros(count)]),
+            np.concatenate([(high - load[which]) / weight, np.full(count, np.inf)]),
+        )
 
 
 _Conditions = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -51,8 +51,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
+from humans_sim.control.walking.feedback_kernels import (
+    BalanceNumbers,
+    balance_correction,
+)
 from humans_sim.control.walking.settings import WalkSettings
 
 _MOST_LEAN = math.radians(12.0)
@@ -87,12 +90,26 @@ class Balance:
     """
 
     def __init__(self, settings: WalkSettings, period: float) -> None:
-        self._settings, self._period = settings, period
+        self._numbers = tuple(
+            BalanceNumbers(
+                lean_share=-math.expm1(-period / settings.lean_time),
+                most_lean=_MOST_LEAN,
+                height=settings.com_height,
+                period=period,
+                pressure_gain=settings.pressure_gain,
+                pressure_time=settings.pressure_time,
+                most_giving=_MOST_GIVING,
+                ankle_gain=settings.ankle_gain,
+                ankle_damping=settings.ankle_damping,
+                ankle_limit=settings.ankle_limit,
+            )
+        )
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
-        self.lean, self.giving = np.zeros(2), np.zeros(2)
+        self._state = np.zeros((2, 2))
+        self.lean, self.giving = self._state
 
     def update(
         self, tilt: np.ndarray, tilting: np.ndarray, pressure: np.ndarray
@@ -102,38 +119,9 @@ class Balance:
         The tilt of the base against the plan [rad], its rate [rad/s], and the measured
         zero-moment point less the planned one [m]; NaN where no sole is loaded.
         """
-        settings, period = self._settings, self._period
-        share = -math.expm1(-period / settings.lean_time)
-        lean = self.lean + share * (tilt - self.lean)
-        self.lean = np.clip(lean, -_MOST_LEAN, _MOST_LEAN)
-        pull = np.where(np.isfinite(pressure), pressure, 0.0)
-        rate = settings.pressure_gain * pull - self.giving / settings.pressure_time
-        giving = self.giving + period * rate
-        self.giving = np.clip(giving, -_MOST_GIVING, _MOST_GIVING)
-        upright = settings.com_height * np.array([-self.lean[1], self.lean[0]])
-        ankles = settings.ankle_gain * (tilt - self.lean)
-        ankles = ankles + settings.ankle_damping * tilting
-        ankles = np.clip(ankles, -settings.ankle_limit, settings.ankle_limit)
         return Correction(
-            np.array([*(upright + self.giving), 0.0]), _turn(-self.lean), _turn(ankles)
+            *balance_correction(self._numbers, self._state, tilt, tilting, pressure)
         )
-
-
-def tilt_against(attitude: np.ndarray, planned: np.ndarray) -> np.ndarray:
-    """Turn of the base from the plan to what is measured, heading aside (3,) [rad].
-
-    In the plan's world; both are rotations of the base (3, 3).
-    """
-    up, planned_up = attitude[2], planned[2]
-    axis = np.cross(up, planned_up)
-    size = math.sqrt(float(axis @ axis))
-    angle = math.atan2(size, float(up @ planned_up))
-    return planned @ axis * (angle / size if size > 1e-12 else 1.0)
-
-
-def _turn(about: np.ndarray) -> np.ndarray:
-    """Rotation by a small vector about x and y (3, 3)."""
-    return np.asarray(pin.exp3(np.array([*about, 0.0])))
 
 
 class HipStrategy:

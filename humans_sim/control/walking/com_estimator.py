@@ -22,14 +22,20 @@ place on the floor.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.trajectories.trajectory import ContactPhase
-from humans_sim.control.walking.footsteps import Side, SolePair, minimum_jerk
+from humans_sim.control.walking.feedback_kernels import (
+    about_vertical,
+    are_finite,
+    body_over_soles,
+    filtered,
+    product,
+)
+from humans_sim.control.walking.footsteps import SolePair, minimum_jerk
 from humans_sim.control.walking.pattern import PatternPoint
 from humans_sim.control.walking.preview import Pendulum
 from humans_sim.control.walking.settings import WalkSettings
@@ -73,13 +79,25 @@ class WalkSensors(NamedTuple):
     joints: np.ndarray | None = None
     joint_speeds: np.ndarray | None = None
 
+    @property
+    def wrenches(self) -> np.ndarray:
+        """Force and moment of the left sole, then of the right one (4, 3)."""
+        return np.array((*self.left, *self.right), dtype=float)
 
-def check_sensors(sensors: WalkSensors) -> None:
-    """Refuse measurements that are not finite: ParameterError."""
-    parts = [np.ravel(sensors.attitude), sensors[1], *sensors.left, *sensors.right]
-    parts += [x for x in (sensors.joints, sensors.joint_speeds) if x is not None]
-    if not np.isfinite(np.concatenate(parts)).all():
+
+def checked_sensors(sensors: WalkSensors) -> WalkSensors:
+    """Measurements as kernels take them; ParameterError: they are not finite."""
+    attitude, spin, left, right, *joints = sensors
+    sensors = WalkSensors(
+        np.ascontiguousarray(attitude, dtype=float),
+        np.ascontiguousarray(spin, dtype=float),
+        left,
+        right,
+        *(None if x is None else np.ascontiguousarray(x, dtype=float) for x in joints),
+    )
+    if not are_finite(*sensors[:2], sensors.wrenches, *sensors[4:]):
         raise ParameterError("a measurement of the walker is not finite")
+    return sensors
 
 
 LOADED = 0.02
@@ -123,22 +141,26 @@ class ComEstimator:
         self, model: Model, settings: WalkSettings, period: float, weight: float
     ) -> None:
         self._model, self._period = model, period
-        self._corners = SolePair.of_model(model, settings).corners
-        self._frames = {
-            Side.LEFT: model.pin.getFrameId(settings.left),
-            Side.RIGHT: model.pin.getFrameId(settings.right),
-        }
-        self._least = LOADED * weight
+        corners = SolePair.of_model(model, settings).corners.values()
+        edges = [(places.min(axis=0), places.max(axis=0)) for places in corners]
+        self._least, self._edges = LOADED * weight, np.array(edges)
+        tree = model.pin
+        self._frames = [
+            tree.getFrameId(name) for name in (settings.left, settings.right)
+        ]
+        self._q, self._v = np.zeros(tree.nq), np.zeros(tree.nv)
+        self._body, self._poses = np.empty((2, 3)), np.empty((2, 4, 4))
+        self._motions = np.empty((2, 6))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen."""
-        self._last: Pendulum | None = None
+        self._last: np.ndarray | None = None
         self._loaded: tuple[bool, ...] = (True, True)
         self._shaken = 0.0
 
     def _filtered(
-        self, seen: Pendulum, loaded: tuple[bool, ...], plan: PatternPoint
+        self, seen: np.ndarray, loaded: tuple[bool, ...], plan: PatternPoint
     ) -> Pendulum:
         """The measurement, smoothed by how the plan accelerates."""
         # A foot that stands alone may lose its load in a push: it does not land.
@@ -146,20 +168,16 @@ class ComEstimator:
         pairs = enumerate(zip(loaded, self._loaded, strict=True))
         if any(now and not was and k != alone for k, (now, was) in pairs):
             self._shaken = _SHAKING
-        share = _SHAKEN if self._shaken > 0.0 else _SPEED
+        shares = _PLACE, _SHAKEN if self._shaken > 0.0 else _SPEED
         self._shaken -= self._period
         self._loaded = loaded
-        if self._last is not None:
-            before, time = self._last, self._period
-            com = before.com + time * before.velocity
-            velocity = before.velocity + time * plan.com_acceleration[:2]
-            seen = Pendulum(
-                com + _PLACE * (seen.com - com),
-                velocity + share * (seen.velocity - velocity),
-                seen.zmp,
+        if self._last is None:
+            self._last = seen[:2, :2].copy()
+        else:
+            self._last = filtered(
+                self._last, seen, plan.com_acceleration, self._period, shares
             )
-        self._last = seen
-        return seen
+        return Pendulum(self._last[0], self._last[1], seen[2, :2])
 
     def estimate(self, plan: PatternPoint, sensors: WalkSensors) -> BodyEstimate | None:
         """Centre of mass and base, as the loaded soles see them.
@@ -168,60 +186,42 @@ class ComEstimator:
         """
         if sensors.joints is None or sensors.joint_speeds is None:
             return None
-        tree, data = self._model.pin, self._model.buffers
-        turn = pin.Quaternion(sensors.attitude).coeffs()
-        q = np.concatenate([np.zeros(3), turn, sensors.joints])
-        spin = sensors.angular_velocity
-        v = np.concatenate([np.zeros(3), spin, sensors.joint_speeds])
-        pin.centerOfMass(tree, data, q, v)
-        loads, rows, turns = [], [], []
-        wrenches = {Side.LEFT: sensors.left, Side.RIGHT: sensors.right}
-        loaded = tuple(
-            float(wrench.force[2]) >= self._least for wrench in wrenches.values()
-        )
-        for (side, wrench), counts in zip(wrenches.items(), loaded, strict=True):
-            if counts:
-                turn, row = self._seen_from(side, wrench, plan)
-                loads.append(float(wrench.force[2]))
-                rows.append(row)
-                turns.append(turn)
-        if not loads:
+        wrenches = sensors.wrenches
+        loaded = tuple((wrenches[::2, 2] >= self._least).tolist())
+        if not any(loaded):
             return None
-        com, velocity, zmp, base, moving = np.average(rows, axis=0, weights=loads)
-        level = pin.utils.rotate("z", float(np.average(turns, weights=loads)))
+        self._move(sensors)
+        seen, turn = body_over_soles(
+            self._body,
+            (self._poses, self._least, self._edges),
+            self._motions,
+            wrenches,
+            (
+                np.array((plan.left.pose.homogeneous, plan.right.pose.homogeneous)),
+                (plan.left.yaw, plan.right.yaw),
+            ),
+        )
+        attitude = product(about_vertical(turn), sensors.attitude)
         return BodyEstimate(
-            self._filtered(Pendulum(com[:2], velocity[:2], zmp[:2]), loaded, plan),
-            float(com[2]),
-            pin.SE3(level @ sensors.attitude, base),
-            moving,
-            spin,
+            self._filtered(seen, loaded, plan),
+            float(seen[0, 2]),
+            pin.SE3(attitude, seen[3]),
+            seen[4],
+            sensors.angular_velocity,
         )
 
-    def _seen_from(
-        self, side: Side, wrench: SoleWrench, plan: PatternPoint
-    ) -> tuple[float, np.ndarray]:
-        """The estimate of one sole; the kinematics are those of the measurement.
-
-        Returns:
-            Turn from the world to the plan's [rad]; in the plan's world centre of mass,
-            its velocity, centre of pressure, place of the base and its velocity (5, 3).
-        """
-        tree, data, frame = self._model.pin, self._model.buffers, self._frames[side]
-        corners, local = self._corners[side], np.zeros(3)
-        local[:2] = np.clip(wrench.pressure, corners.min(axis=0), corners.max(axis=0))
-        pose = pin.updateFramePlacement(tree, data, frame)
-        motion = pin.getFrameVelocity(tree, data, frame, pin.LOCAL_WORLD_ALIGNED)
-        arm = pose.rotation @ local
-        moving = motion.linear + np.cross(motion.angular, arm)
-        planned = plan.left if side is Side.LEFT else plan.right
-        forward = pose.rotation[:, 0]
-        turn = planned.yaw - math.atan2(forward[1], forward[0])
-        level = pin.utils.rotate("z", turn)
-        place = planned.pose.act(local)
-        base = place - level @ (pose.translation + arm)
-        velocity = level @ (data.vcom[0] - moving)
-        com = base + level @ data.com[0]
-        return turn, np.array([com, velocity, place, base, -level @ moving])
+    def _move(self, sensors: WalkSensors) -> None:
+        """Centre of mass and soles as seen from a base that stays in place."""
+        tree, data = self._model.pin, self._model.buffers
+        self._q[3:7] = pin.Quaternion(sensors.attitude).coeffs()
+        self._q[7:], self._v[6:] = sensors.joints, sensors.joint_speeds
+        self._v[3:6] = sensors.angular_velocity
+        pin.centerOfMass(tree, data, self._q, self._v, False)
+        self._body[0], self._body[1] = data.com[0], data.vcom[0]
+        for k, frame in enumerate(self._frames):
+            self._poses[k] = pin.updateFramePlacement(tree, data, frame).homogeneous
+            motion = pin.getFrameVelocity(tree, data, frame, pin.LOCAL_WORLD_ALIGNED)
+            self._motions[k] = motion.vector
 
 
 class BodyCentre(NamedTuple):

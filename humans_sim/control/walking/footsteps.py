@@ -89,8 +89,9 @@ class Footprint(NamedTuple):
 
     def pose(self, lift: float = 0.0) -> pin.SE3:
         """Pose of the sole frame, lifted above the ground [m]."""
-        position = np.array([self.x, self.y, self.z + lift])
-        return pin.SE3(pin.utils.rotate("z", float(self.yaw)), position)
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        rotation = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
+        return pin.SE3(rotation, np.array((self.x, self.y, self.z + lift)))
 
 
 ORIGIN = Footprint(0.0, 0.0, 0.0)
@@ -318,12 +319,12 @@ def swing(
     far, pace = minimum_jerk(ahead)
     pace *= 1.0 if rise == 0.0 else 1.0 / (1.0 - _EDGE)
     (risen, rising), (height, climb) = minimum_jerk(upward), bump(s)
-    change = np.subtract(end, start)
-    x, y, yaw = np.add(start, far * change).tolist()[:3]
-    vx, vy, turn = (pace / duration * change).tolist()[:3]
+    dx, dy, turn = end.x - start.x, end.y - start.y, end.yaw - start.yaw
+    x, y, yaw = start.x + far * dx, start.y + far * dy, start.yaw + far * turn
     pose = Footprint(x, y, yaw, start.z + risen * rise).pose(lift * height)
     vz = (lift * climb + rising * rise / _RISE) / duration
-    velocity = np.array([vx, vy, vz, 0.0, 0.0, turn])
+    rate = pace / duration
+    velocity = np.array((rate * dx, rate * dy, vz, 0.0, 0.0, rate * turn))
     return FootMotion(pose, velocity, yaw)
 
 

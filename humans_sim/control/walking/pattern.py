@@ -20,6 +20,7 @@ import pinocchio as pin
 from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.balance import Correction
+from humans_sim.control.walking.feedback_kernels import placed_sole, rotation_of
 from humans_sim.control.walking.footsteps import (
     ORIGIN,
     Footprint,
@@ -28,7 +29,6 @@ from humans_sim.control.walking.footsteps import (
     Velocity,
     minimum_jerk,
     pivoting,
-    resting,
     swing,
 )
 from humans_sim.control.walking.listed_footsteps import Heights, ListedStep, Treads
@@ -112,6 +112,11 @@ class PatternPoint(NamedTuple):
     def joints(self) -> np.ndarray:
         """Joint angles in the order of ``model.joint_names`` [rad]."""
         return self.q[7:]
+
+    @property
+    def base_rotation(self) -> np.ndarray:
+        """Attitude of the base (3, 3)."""
+        return rotation_of(self.q[3:7])
 
     @property
     def joint_speeds(self) -> np.ndarray:
@@ -324,19 +329,19 @@ class WalkPattern:
         Soles in the air and the plan itself stay as they are.
         """
         point = self._last
-        left, right = pin.SE3(point.left.pose), pin.SE3(point.right.pose)
+        left, right = point.left.pose, point.right.pose
+        soles, apart = correction.soles, correction.apart
         if point.support is not ContactPhase.RIGHT_FOOT:
-            left = _placed(left, correction.soles, correction.apart)
+            left = pin.SE3(placed_sole(left.homogeneous, soles, apart))
         if point.support is not ContactPhase.LEFT_FOOT:
-            right = _placed(right, correction.soles, -correction.apart)
-        attitude = pin.Quaternion(point.q[3:7]).matrix()
+            right = pin.SE3(placed_sole(right.homogeneous, soles, -apart))
         try:
             q = self._kinematics.solve(
                 point.q,
                 point.com + correction.com,
                 left,
                 right,
-                correction.attitude @ attitude,
+                correction.attitude @ point.base_rotation,
             )
         except ControlError:
             return point.joints
@@ -350,9 +355,10 @@ class WalkPattern:
         elapsed = since + (self._knot - 1 - phase.first) * settings.mpc_period
         ground, climb, climbing = self._climb(phase, elapsed)
         height = settings.com_height - self._crouch + ground
-        com = np.array([*state.com, height])
-        com_velocity = np.array([*state.velocity, climb])
-        feet = {side: resting(place) for side, place in phase.feet.items()}
+        pull = state.acceleration(self.omega)
+        com = np.array((state.com[0], state.com[1], height))
+        com_velocity = np.array((state.velocity[0], state.velocity[1], climb))
+        feet = dict(phase.resting)
         next_change = math.inf
         if phase.last is not None:
             duration = (phase.last - phase.first) * settings.mpc_period
@@ -390,8 +396,8 @@ class WalkPattern:
             self._v,
             com,
             com_velocity,
-            np.array([*state.acceleration(self.omega), climbing]),
-            np.array([*state.zmp, ground]),
+            np.array((pull[0], pull[1], climbing)),
+            np.array((state.zmp[0], state.zmp[1], ground)),
             left,
             right,
             phase.support,
@@ -429,15 +435,7 @@ class WalkPattern:
 
 def _lowest(feet: Mapping[Side, Footprint]) -> float:
     """Height of the ground below the lower foot, which the leg must reach [m]."""
-    return min(foot.z for foot in feet.values())
-
-
-def _placed(sole: pin.SE3, turn: np.ndarray, apart: np.ndarray) -> pin.SE3:
-    """A sole that is turned in the world, and moved and turned in its own frame."""
-    turned = pin.exp3(np.array([*apart[2:], 0.0]))
-    moved = sole * pin.SE3(turned, np.array([*apart[:2], 0.0]))
-    moved.rotation = turn @ moved.rotation
-    return moved
+    return min(feet[Side.LEFT].z, feet[Side.RIGHT].z)
 
 
 def _finite(vx: float, vy: float, wz: float) -> Velocity:

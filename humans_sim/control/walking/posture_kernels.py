@@ -13,7 +13,6 @@ from humans_sim.dynamics.tree_kernels import (
     TreeState,
     TreeTable,
     tree_columns,
-    tree_inertias,
     tree_poses,
     tree_state,
 )
@@ -77,8 +76,8 @@ def search_posture(tree, task, target, q, damping, close):
     Args:
         tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
         task: fields of a :class:`PostureTask`.
-        target: centre of mass (3,), places (2, 3) and turns (2, 3, 3) of the soles,
-            axes along which turns are looked at, as columns (2, 3, 3).
+        target: centre of mass (3,), poses of the soles (2, 4, 4), axes along which
+            their turns are looked at, as columns (2, 3, 3).
         q: configuration to begin with; becomes the posture.
         damping: of the steps.
         close: error at which the search ends.
@@ -128,14 +127,11 @@ def posture_rates(tree, task, target, q, damping, motion):
             velocities that are given (k,), and their values (k,).
     """
     rates, known, values = motion
-    moves, rows, columns, looked = task[3], task[4], task[5], target[3]
-    n, nv = columns.shape[0], moves.shape[1]
-    state = tree_state(tree, nv)
-    error, v = np.zeros(15), np.zeros(nv)
-    turned = np.zeros((15, known.shape[0]))
-    _terms((tree, task, known), target, q, state, error, turned)
-    matrix, step = np.zeros((15, n)), np.empty(n)
-    _terms((tree, task, columns), target, q, state, error, matrix)
+    moves, rows, columns, looked = task[3], task[4], task[5], target[2]
+    n, m, nv = columns.shape[0], known.shape[0], moves.shape[1]
+    state, v = tree_state(tree, nv), np.zeros(nv)
+    error, matrix, step = np.zeros(15), np.zeros((15, n + m)), np.empty(n)
+    _terms((tree, task, np.append(columns, known)), target, q, state, error, matrix)
     for i in range(15):
         error[i] = rates[i]
     for s in range(2):
@@ -145,12 +141,12 @@ def posture_rates(tree, task, target, q, damping, motion):
             for k in range(3):
                 error[first + i] += looked[s, k, i] * rates[first + k]
     for i in range(15):
-        for k in range(known.shape[0]):
-            error[i] -= turned[i, k] * values[k]
+        for k in range(m):
+            error[i] -= matrix[i, n + k] * values[k]
     if not _damped_step(matrix, error, rows, damping, np.empty((n, n)), step):
         v[:] = np.nan
         return v
-    for k in range(known.shape[0]):
+    for k in range(m):
         v[known[k]] = values[k]
     for a in range(n):
         v[columns[a]] = step[a]
@@ -166,15 +162,22 @@ def _terms(parts, target, q, state, error, matrix):
     """
     tree, task, columns = parts
     links, turn, place, moves = task[0], task[1], task[2], task[3]
-    com, places, turns, looked = target
+    com, poses, looked = target
     n = columns.shape[0]
-    parent = TreeTable(*tree).parent
+    table = TreeTable(*tree)
+    parent, mass, centre = table.parent, table.mass, table.centre
     rotation, at, jacobian, inertia, _ = state
     own, away = np.empty((3, 3)), np.empty(3)
     tree_poses(tree, q, state)
     tree_columns(tree, state)
-    tree_inertias(tree, state)
-    # Masses and first moments of all that each joint carries.
+    # Masses and first moments, then those of all that each joint carries.
+    for b in range(parent.shape[0]):
+        inertia[b, 0] = mass[b]
+        for i in range(3):
+            middle = at[b, i]
+            for j in range(3):
+                middle += rotation[b, i, j] * centre[b, j]
+            inertia[b, 1 + i] = mass[b] * middle
     for b in range(parent.shape[0] - 1, 0, -1):
         for i in range(4):
             inertia[parent[b], i] += inertia[b, i]
@@ -195,8 +198,8 @@ def _terms(parts, target, q, state, error, matrix):
                     own[i, j] += rotation[b, i, k] * turn[s, k, j]
         first = 3 + 6 * s
         for i in range(3):
-            error[first + i] = places[s, i] - point[i]
-        if not _turn_to(turns[s], own, away):
+            error[first + i] = poses[s, i, 3] - point[i]
+        if not _turn_to(poses[s], own, away):
             return False
         for i in range(3):
             error[first + 3 + i] = 0.0

@@ -25,7 +25,7 @@ article the condition is soft, so that the program always has a solution. The He
 never changes: its factor is known, and what is left at a knot is a projection
 (:func:`~humans_sim.core.quadratic_program.project`), exact and compiled.
 
-The projection is one compiled call.
+What a knot needs is one compiled call.
 """
 
 from __future__ import annotations
@@ -39,6 +39,68 @@ from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.core.kernels import kernel
 from humans_sim.core.quadratic_program import SOLVED, project
+
+
+class PreviewProgram(NamedTuple):
+    """What does not change of the program of a walk.
+
+    Attributes:
+        inverse: of the lower Cholesky factor of the Hessian of one axis (n, n).
+        shares: of knots 0..n in the integral of the condition (n + 1,).
+        beyond: share of what is after knot n.
+        omega: of the pendulum [rad/s].
+        unit: of length; the program has none [m].
+        weight: of the distances to preferred points.
+        capture_weight: of the condition.
+    """
+
+    inverse: np.ndarray
+    shares: np.ndarray
+    beyond: float
+    omega: float
+    unit: float
+    weight: float
+    capture_weight: float
+
+
+@kernel
+def preview_knots(program, state, zmp, normals, bounds):
+    """Knots (n, 2) [m], what the condition misses (2,) [m], how the search ended.
+
+    Args:
+        program: fields of a :class:`PreviewProgram`.
+        state: fields of a :class:`Pendulum`.
+        zmp: preferred points of knots 1 to n, and n more (2 n, 2) [m].
+        normals: of the half-planes of each knot (n, edges, 2).
+        bounds: of the half-planes (n, edges) [m].
+    """
+    values = PreviewProgram(*program)
+    com, velocity, origin = state
+    n, shares, unit = bounds.shape[0], values.shares, values.unit
+    pull, high, capture = np.empty((n, 2)), np.empty_like(bounds), np.empty(2)
+    for axis in range(2):
+        later, last = 0.0, (zmp[2 * n - 1, axis] - origin[axis]) / unit
+        for k in range(n + 1):
+            later += shares[k] * (zmp[n - 1 + k, axis] - origin[axis]) / unit
+        later += values.beyond * last
+        here = com[axis] + velocity[axis] / values.omega - origin[axis]
+        # Knot 0 is the origin, which has no share in this frame.
+        capture[axis] = here / unit - values.beyond * later
+        for k in range(n):
+            pull[k, axis] = values.weight * (zmp[k, axis] - origin[axis]) / unit
+            pull[k, axis] += values.capture_weight * shares[1 + k] * capture[axis]
+    for k in range(n):
+        for e in range(bounds.shape[1]):
+            along = normals[k, e, 0] * origin[0] + normals[k, e, 1] * origin[1]
+            high[k, e] = (bounds[k, e] - along) / unit
+    knots, answer = nearest_knots(values.inverse, pull, normals, high)
+    missing = np.empty(2)
+    for axis in range(2):
+        missing[axis] = capture[axis]
+        for k in range(n):
+            missing[axis] -= shares[1 + k] * knots[k, axis]
+            knots[k, axis] = origin[axis] + unit * knots[k, axis]
+    return knots, unit * missing, answer
 
 
 @kernel
@@ -83,6 +145,23 @@ def nearest_knots(inverse, pull, normals, bounds):
     return knots, answer
 
 
+@kernel
+def pendulum_after(state, zmp_rate, time, omega):
+    r"""State after some time t at a constant rate of z, where s is omega t.
+
+    .. math:: c = z + (c_0 - z_0) \cosh s + (\dot c_0 - \dot z) \sinh(s) / \omega
+    """
+    cosh, sinh = math.cosh(omega * time), math.sinh(omega * time)
+    com, velocity = np.empty_like(state[0]), np.empty_like(state[0])
+    zmp = state[2].copy()
+    for i in range(com.shape[0]):
+        apart, pace = state[0][i] - zmp[i], state[1][i] - zmp_rate[i]
+        zmp[i] += zmp_rate[i] * time
+        com[i] = zmp[i] + apart * cosh + pace * (sinh / omega)
+        velocity[i] = zmp_rate[i] + apart * (omega * sinh) + pace * cosh
+    return com, velocity, zmp
+
+
 class Pendulum(NamedTuple):
     """Linear inverted pendulum: centre of mass, its velocity, ZMP (2,) [m, m/s]."""
 
@@ -92,14 +171,7 @@ class Pendulum(NamedTuple):
 
     def after(self, time: float, zmp_rate: np.ndarray, omega: float) -> Pendulum:
         """The exact state after some time at a constant rate of the ZMP [m/s]."""
-        cosh, sinh = math.cosh(omega * time), math.sinh(omega * time)
-        zmp = self.zmp + zmp_rate * time
-        apart, pace = self.com - self.zmp, self.velocity - zmp_rate
-        return Pendulum(
-            zmp + apart * cosh + pace * (sinh / omega),
-            zmp_rate + apart * (omega * sinh) + pace * cosh,
-            zmp,
-        )
+        return Pendulum(*pendulum_after(tuple(self), zmp_rate, time, omega))
 
     def acceleration(self, omega: float) -> np.ndarray:
         """Acceleration of the centre of mass (2,) [m/s^2]."""
@@ -123,18 +195,23 @@ class Preview:
         self.knots = n = settings.horizon_knots
         self.tail = n
         self.missing = np.zeros(2)
-        self._omega = omega
-        self._unit = settings.com_height
         shares = _shares(omega * settings.mpc_period, n)
-        self._shares, self._beyond = shares, math.exp(-omega * settings.mpc_period * n)
-        self._weight = settings.zmp_weight
         rate = settings.zmp_rate_weight / settings.mpc_period**2
         # Unknowns: x and y of each knot in turn; what the condition misses is
         # eliminated. Both axes have the same Hessian.
-        self._capture_weight = settings.capture_weight
-        hessian = self._weight * np.eye(n) + rate * _differences(n)
-        hessian += self._capture_weight * np.outer(shares[1:], shares[1:])
-        self._inverse = np.linalg.inv(np.linalg.cholesky(hessian))
+        hessian = settings.zmp_weight * np.eye(n) + rate * _differences(n)
+        hessian += settings.capture_weight * np.outer(shares[1:], shares[1:])
+        self._program = tuple(
+            PreviewProgram(
+                inverse=np.linalg.inv(np.linalg.cholesky(hessian)),
+                shares=shares,
+                beyond=math.exp(-omega * settings.mpc_period * n),
+                omega=omega,
+                unit=settings.com_height,
+                weight=settings.zmp_weight,
+                capture_weight=settings.capture_weight,
+            )
+        )
 
     def solve(
         self,
@@ -156,23 +233,15 @@ class Preview:
         Raises:
             ControlError: the solver found no answer.
         """
-        n, unit, origin = self.knots, self._unit, state.zmp
-        local = (zmp - origin) / unit
-        high = (bounds - normals @ origin) / unit
-        capture = (state.capture_point(self._omega) - origin) / unit
-        later = self._shares @ local[n - 1 :] + self._beyond * local[-1]
-        # Knot 0 is the origin, which has no share in this frame.
-        capture_target = capture - self._beyond * later
-        pull = self._weight * local[:n]
-        pull += self._capture_weight * np.outer(self._shares[1:], capture_target)
-        knots, answer = nearest_knots(self._inverse, pull, normals, high)
+        knots, self.missing, answer = preview_knots(
+            self._program, tuple(state), zmp, normals, bounds
+        )
         if answer != SOLVED:
             raise ControlError(
                 "no motion of the centre of mass keeps the zero-moment point in the "
                 "support: its polygons are empty"
             )
-        self.missing = unit * (capture_target - self._shares[1:] @ knots)
-        return origin + unit * knots
+        return knots
 
 
 def _shares(step: float, n: int) -> np.ndarray:

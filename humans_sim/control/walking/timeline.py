@@ -29,6 +29,7 @@ from humans_sim.control.walking.footsteps import (
     Side,
     SolePair,
     Velocity,
+    resting,
 )
 from humans_sim.control.walking.listed_footsteps import (
     ListedFootsteps,
@@ -38,6 +39,7 @@ from humans_sim.control.walking.listed_footsteps import (
 )
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.sole_legs import SLIP
+from humans_sim.control.walking.whole_body_ik import FootMotion
 from humans_sim.core.convex_polygon import HalfPlanes, inside
 from humans_sim.core.errors import ParameterError
 
@@ -199,20 +201,14 @@ class SupportPhase:
         return np.column_stack([np.interp(knots, self.knots, x) for x in self.zmp.T])
 
     @cached_property
-    def _zmp_table(self) -> np.ndarray:
+    def zmp_table(self) -> np.ndarray:
         """The same at each knot from the first one to where they stay (n, 2) [m]."""
-        last = max(int(self.knots[-1]), self.first if self.last is None else self.last)
-        return self.zmp_at(np.arange(self.first, last + 1))
+        return self.zmp_at(np.arange(self.first, int(self.knots[-1]) + 1))
 
-    def zmp_between(self, start: int, end: int) -> np.ndarray:
-        """The same at all knots of a range, its end included (n, 2) [m]."""
-        if start < self.first:
-            return self.zmp_at(np.arange(start, end + 1))
-        table, count = self._zmp_table, end + 1 - start
-        rows = table[start - self.first : end + 1 - self.first]
-        if len(rows) == count:
-            return rows
-        return np.vstack([rows, np.broadcast_to(table[-1], (count - len(rows), 2))])
+    @cached_property
+    def resting(self) -> dict[Side, FootMotion]:
+        """The feet where they stand when it begins."""
+        return {side: resting(place) for side, place in self.feet.items()}
 
     def key(self) -> tuple[object, ...]:
         """The key that two equal phases of one biped share."""
@@ -253,6 +249,7 @@ class Timeline:
         self._next, self._stale = Side.LEFT, False
         self._in_place, self._resumes = 0, False
         self.phases = [self._standing(feet)]
+        self._conditions: tuple[int, np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def follow(self, velocity: Velocity) -> None:
         """Walk with a velocity until the next command; stop where none is left."""
@@ -375,21 +372,34 @@ class Timeline:
             normals (n, edges, 2) and bounds (n, edges) [m] of the support. At a knot
             between two phases the smaller support holds.
         """
-        count, edges = self._settings.horizon_knots, self._soles.edges
-        zmp = np.zeros((2 * count, 2))
+        if self._conditions is None:
+            self._conditions = knot, *self._conditions_after(knot)
+        first, zmp, normals, bounds = self._conditions
+        count = self._settings.horizon_knots
+        # The plan is made anew before its conditions end, but where it stands for good.
+        begin = min(knot - first, len(zmp) - 2 * count)
+        rows = slice(begin, begin + count)
+        return zmp[begin : begin + 2 * count], normals[rows], bounds[rows]
+
+    def _conditions_after(self, knot: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Conditions of knots after a given one, for all horizons of this plan."""
+        now, edges = self.phases[0], self._soles.edges
+        last = int(now.knots[-1]) if now.last is None else now.last
+        count = 2 * self._settings.horizon_knots + max(last - knot - 1, 0)
+        zmp = np.zeros((count, 2))
         normals = np.zeros((count, edges, 2))
         bounds = np.full((count, edges), np.inf)
         # Single supports last: they overwrite the knots that they share.
         for phase in sorted(self.phases, key=lambda phase: phase.step is not None):
             start = max(phase.first - knot, 1)
-            end = 2 * count if phase.last is None else min(phase.last - knot, 2 * count)
+            end = count if phase.last is None else min(phase.last - knot, count)
             if end < start:
-                continue
-            zmp[start - 1 : end] = phase.zmp_between(start + knot, end + knot)
-            if start > count:
                 continue
             room, rows = phase.room, slice(start - 1, end)
             size = len(room.bounds)
+            later = phase.zmp_table[start + knot - phase.first :][: end - start + 1]
+            zmp[rows] = phase.zmp[-1]
+            zmp[start - 1 : start - 1 + len(later)] = later
             normals[rows, :size], normals[rows, size:] = room.normals, 0.0
             bounds[rows, :size], bounds[rows, size:] = room.bounds, np.inf
         return zmp, normals, bounds
@@ -400,7 +410,7 @@ class Timeline:
 
     def _plan(self, knot: int) -> None:
         """Keep the present phase; plan those after it."""
-        self._stale = False
+        self._stale, self._conditions = False, None
         # Phases that are planned again as they were keep what was computed of them.
         known = {phase.key(): phase for phase in self.phases}
         now, to_begin, side = self.phases[0], self._to_begin, self._next

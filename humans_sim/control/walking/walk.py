@@ -21,7 +21,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.integrators import ROSENBROCK
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.soles import Soles
+from humans_sim.dynamics.sensors import SoleWrenches
 from humans_sim.dynamics.system import TIME_STEPPING, System
 from humans_sim.models import Model
 from humans_sim.results.records import Sample
@@ -74,7 +74,7 @@ class ServoWalk(Controller):
             raise ParameterError("the scheduled commands must be in the order of time")
         self.walker, self._schedule, self._lag = walker, tuple(schedule), lag
         self.period = walker.period
-        self._soles: Soles | None = None
+        self._soles: SoleWrenches | None = None
         self.commands: list[WalkCommand] = []
         self._given, self._due = 0, -np.inf
 
@@ -90,7 +90,7 @@ class ServoWalk(Controller):
         """Note where the soles are."""
         if not isinstance(system, ModelSystem) or system.model is not self.walker.model:
             raise ParameterError("the walker must be of the model that is simulated")
-        self._soles = Soles(system)
+        self._soles = SoleWrenches(system)
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Angles that the servos shall have reached one period later (njoints,)."""
@@ -133,16 +133,13 @@ class ServoWalk(Controller):
         """Measurements of the robot in a sample of its simulation."""
         if self._soles is None:
             raise ParameterError("the walk is not attached to a simulation")
-        loads = {
-            load.name: SoleWrench(load.force, load.moment)
-            for load in self._soles.loads(sample, self._soles.points(sample))
-        }
+        names, wrenches = self._soles.names, self._soles.measure(sample)
         settings = self.walker.settings
         return WalkSensors(
             pin.Quaternion(sample.q[3:7]).matrix(),
             sample.v[3:6],
-            loads[settings.left],
-            loads[settings.right],
+            SoleWrench(*wrenches[names.index(settings.left)]),
+            SoleWrench(*wrenches[names.index(settings.right)]),
             sample.q[7:],
             sample.v[6:],
         )

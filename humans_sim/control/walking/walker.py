@@ -12,14 +12,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
 from humans_sim.control.walking.balance import (
     Balance,
     HipStrategy,
     SoleLoad,
     StanceRelief,
-    tilt_against,
 )
 from humans_sim.control.walking.com_estimator import (
     LOADED,
@@ -27,7 +25,13 @@ from humans_sim.control.walking.com_estimator import (
     ComEstimator,
     SoleWrench,
     WalkSensors,
-    check_sensors,
+    checked_sensors,
+)
+from humans_sim.control.walking.feedback_kernels import (
+    level_turn,
+    product,
+    tilt_against,
+    zmp_of_wrenches,
 )
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, SolePair
 from humans_sim.control.walking.listed_footsteps import Heights
@@ -152,7 +156,7 @@ class Walker:
             ControlError: the legs do not reach a step.
         """
         if sensors is not None:
-            check_sensors(sensors)
+            sensors = checked_sensors(sensors)
             # Third axis of the world: what the gyro says of the heading.
             rate = float(sensors.attitude[2] @ sensors.angular_velocity)
             self._heading += self.period * rate
@@ -228,19 +232,19 @@ class Walker:
                 self._seen = self._seen._replace(base=base)
             return
         self._seen = seen
-        omega = self.pattern.omega
-        planned = (plan.com + plan.com_velocity / omega)[:2]
-        self.capture_error = seen.pendulum.capture_point(omega) - planned
+        pendulum = seen.pendulum
+        lead = (pendulum.velocity - plan.com_velocity[:2]) / self.pattern.omega
+        self.capture_error = pendulum.com - plan.com[:2] + lead
         yaw = 0.5 * (plan.left.yaw + plan.right.yaw)
-        forward = np.array([math.cos(yaw), math.sin(yaw)])
+        forward, aside = math.cos(yaw), math.sin(yaw)
+        x, y = self.capture_error.tolist()
         # Feet that pivot slip, which the estimate does not see.
-        error = 0.0 if plan.pivots else float(forward @ self.capture_error)
-        bend = self._hips.update(error)
-        self._bend = bend * np.array([-forward[1], forward[0], 0.0])
+        bend = self._hips.update(0.0 if plan.pivots else forward * x + aside * y)
+        self._bend = np.array((-bend * aside, bend * forward, 0.0))
 
     def _tilt(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Turn of the base away from the plan, in the plan's world (3,) [rad]."""
-        return tilt_against(sensors.attitude, _rotation(plan))
+        return tilt_against(sensors.attitude, plan.base_rotation)
 
     def _balanced(
         self,
@@ -250,21 +254,22 @@ class Walker:
         zmp: np.ndarray,
     ) -> np.ndarray:
         """Joint angles of the plan, corrected."""
-        planned = _rotation(plan)
         # The robot is one period behind its command.
-        turning = planned @ (sensors.angular_velocity - plan.v[3:6])
+        turning = plan.base_rotation @ (sensors.angular_velocity - plan.v[3:6])
         # Feet that slip below a turning body measure pressure that no balance corrects.
         pressure = np.full(2, math.nan) if plan.pivots else (zmp - plan.zmp)[:2]
-        left = self._load(Side.LEFT, sensors.left)
-        right = self._load(Side.RIGHT, sensors.right)
-        if plan.phase is WalkPhase.STANDING and left is not None and right is not None:
+        left = right = None
+        if plan.phase is WalkPhase.STANDING:
+            left = self._load(Side.LEFT, sensors.left)
+            right = self._load(Side.RIGHT, sensors.right)
+        if left is not None and right is not None:
             self._relief.stand(left, right)
         else:
             self._relief.step()
         correction = self._balance.update(away[:2], turning[:2], pressure)
         return self.pattern.corrected(
             correction._replace(
-                attitude=np.asarray(pin.exp3(self._bend)) @ correction.attitude,
+                attitude=product(level_turn(*self._bend[:2]), correction.attitude),
                 apart=np.concatenate([self._relief.shift, self._relief.turn]),
             )
         )
@@ -277,19 +282,7 @@ class Walker:
 
     def _measured_zmp(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Centre of the pressure of both soles where the plan has put them."""
-        total, moments = 0.0, np.zeros(3)
-        for foot, wrench in ((plan.left, sensors.left), (plan.right, sensors.right)):
-            load = float(wrench.force[2])
-            if load < LOADED * self._weight:
-                continue
-            local = np.array([*wrench.pressure, 0.0])
-            total += load
-            moments += load * (foot.pose.rotation @ local + foot.pose.translation)
-        place = moments / total if total > 0 else np.full(3, math.nan)
-        place[2] = plan.zmp[2] if total > 0 else math.nan
-        return place
-
-
-def _rotation(plan: PatternPoint) -> np.ndarray:
-    """Attitude of the base in the plan (3, 3)."""
-    return np.asarray(pin.Quaternion(plan.q[3:7]).matrix())
+        poses = np.array((plan.left.pose.homogeneous, plan.right.pose.homogeneous))
+        return zmp_of_wrenches(
+            sensors.wrenches, poses, float(plan.zmp[2]), LOADED * self._weight
+        )

@@ -266,10 +266,8 @@ class WalkKinematics:
         self, com: np.ndarray, left: pin.SE3, right: pin.SE3
     ) -> tuple[np.ndarray, ...]:
         """The target as kernels take it."""
-        places, turns = np.empty((2, 3)), np.empty((2, 3, 3))
-        places[0], places[1] = left.translation, right.translation
-        turns[0], turns[1] = left.rotation, right.rotation
-        return com, places, turns, self._axes(left, right)
+        poses = np.array((left.homogeneous, right.homogeneous))
+        return com, poses, self._axes(left, right)
 
     def _axes(self, left: pin.SE3, right: pin.SE3) -> np.ndarray:
         """Axes along which turns of the soles are looked at, as columns (2, 3, 3)."""

@@ -136,7 +136,7 @@ class WholeBodyWalk(Controller):
         return point.joints, point.joint_speeds, np.zeros(len(point.joints))
 
     def _trunk(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        turn = pin.Quaternion(*np.roll(self.point.q[3:7], 1)).matrix()
+        turn = self.point.base_rotation
         return pin.log3(turn), turn @ self.point.v[3:6], np.zeros(3)
 
     def _foot(self, side: str) -> Target:

@@ -113,7 +113,7 @@ class NodeSensors:
             self._attitude(run.q),
             self.encoders.measure(run.t, state),
             [
-                foot.reading_of(run.t, load)
+                foot.reading_of(run.t, load.force, load.moment)
                 for foot, load in zip(self.feet, loads, strict=True)
             ],
         )

@@ -16,7 +16,8 @@ from humans_sim.control.walking import (
     WalkSensors,
     WalkSettings,
 )
-from humans_sim.control.walking.balance import Balance, tilt_against
+from humans_sim.control.walking.balance import Balance
+from humans_sim.control.walking.feedback_kernels import tilt_against
 
 NONE = np.full(2, math.nan)
 

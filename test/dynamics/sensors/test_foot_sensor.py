@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import humans_sim as hs
+from humans_sim.actuation import Servo
+from humans_sim.dynamics.sensors import SoleWrenches, wrenches_on_soles
+from humans_sim.dynamics.soles import Soles
 from humans_sim.results.run import Run
 
 G = 9.81
@@ -88,3 +92,33 @@ def test_torsional_friction_is_felt(khr1: hs.Model) -> None:
     run = sim.run(khr1.neutral(), v, t_end=0.03)
     felt = [run.signal(f"{sole}/torque_z")[-1] for sole in SOLES]
     assert sum(felt) == pytest.approx(-length * khr1.mass * G, rel=1e-4)
+
+
+def test_wrenches_on_soles() -> None:
+    """Forces where they act and moments, of each sole's contacts, in its own frame."""
+    rng = np.random.default_rng(3)
+    place, force, moment = rng.normal(size=(3, 7, 3))
+    soles = [pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3)) for _ in "lr"]
+    poses = np.array([sole.homogeneous for sole in soles])
+    wrenches = wrenches_on_soles(poses, np.array([3, 7]), place, force, moment)
+    for sole, rows, wrench in zip(
+        soles, (slice(3), slice(3, 7)), wrenches, strict=True
+    ):
+        arms = place[rows] - sole.translation
+        about = (np.cross(arms, force[rows]) + moment[rows]).sum(axis=0)
+        expected = [sole.rotation.T @ x for x in (force[rows].sum(axis=0), about)]
+        np.testing.assert_allclose(wrench, expected, atol=1e-13)
+
+
+def test_wrenches_are_the_loads(khr1: hs.Model) -> None:
+    """What sensors feel is what the page and topics show of the same sample."""
+    simulation = hs.Simulation(khr1, Servo(khr1), method="time_stepping")
+    stepper = simulation.start(khr1.standing(khr1.neutral()[7:]))
+    stepper.advance(0.1)
+    sample, soles = stepper.sample(), Soles(simulation.system)
+    measured = SoleWrenches(simulation.system)
+    loads = soles.loads(sample, soles.points(sample))
+    assert measured.names == tuple(load.name for load in loads)
+    assert sum(load.force[2] for load in loads) > 0.5 * 9.81 * khr1.mass
+    expected = [(load.force, load.moment) for load in loads]
+    np.testing.assert_allclose(measured.measure(sample), expected, rtol=1e-12)
