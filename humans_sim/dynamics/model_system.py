@@ -638,6 +638,13 @@ class ModelSystem:
             return self.pairs.with_gaps(gaps, data)
         return gaps
 
+    def gaps_anew(self, q: np.ndarray, v: np.ndarray, time: float) -> np.ndarray:
+        """Gaps of all contacts with the points of pairs at q; half a step is time."""
+        if len(self.pairs):
+            pin.forwardKinematics(self._pin, self._data, q, v)
+            self.pairs.choose(self._data, time)
+        return self.gaps(q)
+
     def bearing_pairs(self, sample: Sample) -> tuple[np.ndarray, ...]:
         """Closed contacts of the model's links with what is not of it, as solids.
 

@@ -282,6 +282,7 @@ class PairContacts:
 
         Zero where there is no point.
         """
+        self._read(data, False)
         own = which >= 0
         count = len(which)
         gap, rows = np.zeros(count), np.zeros((count, *others[1].shape[1:]))

@@ -48,7 +48,6 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.sensor import Sensor, SignalErrors, axes, measured_model
 from humans_sim.dynamics.soles import Soles, centre_of_pressure, sole_wrench
 from humans_sim.models.description import BASE_LINK
-from humans_sim.models.legs import load_tags
 from humans_sim.results.records import Sample, Signal
 
 
@@ -82,31 +81,26 @@ class SoleWrenches:
         names: of the soles.
     """
 
-    def __init__(self, system: ModelSystem | SceneSystem) -> None:
+    def __init__(self, system: ModelSystem) -> None:
         """Note which contacts belong to which sole."""
         self._contacts, model = Soles(system), measured_model(system)
         self._model, self._data = model, model.data()
         self.names = tuple(sole.name for sole in model.soles)
         self._frames = [model.pin.getFrameId(name) for name in self.names]
-        body = system if isinstance(system, ModelSystem) else system.touching
-        assert body is not None  # there are soles
-        tags = body.contact_points
-        points = np.repeat(tags, len(self._contacts.names) // len(tags))
-        owned = [np.flatnonzero(np.isin(points, load_tags(s))) for s in model.soles]
-        self._rows = np.concatenate(owned)
-        self._ends = np.cumsum([len(rows) for rows in owned])
-        self._poses = np.empty((len(owned), 4, 4))
+        self._poses = np.empty((len(self.names), 4, 4))
 
     def measure(self, sample: Sample) -> np.ndarray:
         """Force [N] and moment [N m] on each sole, in its frame (n, 2, 3)."""
-        tree, data, rows = self._model.pin, self._data, self._rows
+        tree, data = self._model.pin, self._data
         pin.forwardKinematics(tree, data, sample.q[: tree.nq])
         for pose, frame in zip(self._poses, self._frames, strict=True):
             pose[:] = pin.updateFramePlacement(tree, data, frame).homogeneous
         points = self._contacts.points(sample)
+        owned = [np.flatnonzero(own[points.rows]) for own in self._contacts.of_sole]
+        rows = np.concatenate(owned)
         return wrenches_on_soles(
             self._poses,
-            self._ends,
+            np.cumsum([len(part) for part in owned]),
             points.position[rows],
             points.force[rows],
             points.moment[rows],

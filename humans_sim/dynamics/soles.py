@@ -140,7 +140,14 @@ class SoleLoad:
 
 
 class Soles:
-    """Looks at samples of a simulation of a model, its contacts and its soles."""
+    """Looks at samples of a simulation of a model, its contacts and its soles.
+
+    Attributes:
+        names: of all contacts.
+        links: that each is of; empty of joint limits.
+        surfaces: that each is with.
+        of_sole: for each sole of the model, which contacts load it (nc,) bool.
+    """
 
     def __init__(self, system: ModelSystem) -> None:
         """Note which contact belongs to which point and sole of the robot."""
@@ -166,7 +173,7 @@ class Soles:
         self._listed = np.array([name not in features for name in points], dtype=bool)
         feet = [int(tree.frames[k].parentJoint) for k in self._frames]
         joints = [p.first.joint if p.kind == POINT else -1 for p in pairs]
-        self._of_sole = [
+        self.of_sole = [
             np.concatenate(
                 [
                     np.isin(points, load_tags(sole)),
@@ -240,7 +247,7 @@ class Soles:
         soles, tree = [], self._model.pin
         pin.forwardKinematics(tree, self._data, sample.q[: self._model.nq])
         for sole, frame, own in zip(
-            self._model.soles, self._frames, self._of_sole, strict=True
+            self._model.soles, self._frames, self.of_sole, strict=True
         ):
             which = own[points.rows]
             pose = pin.updateFramePlacement(tree, self._data, frame)

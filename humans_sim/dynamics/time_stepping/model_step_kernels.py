@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from humans_sim.contact.geometry.convex_pairs import SLOTS
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import (
     closing_contacts,
@@ -127,6 +128,8 @@ other methods where these do not converge and words where nothing does."""
 _SETTLINGS = 6
 _LITTLE = 1e-3
 """Nothing is put right by more than twice the step's motion, and this [m, rad]."""
+_ON_SURFACE = 1e-9
+"""Gap of a point of solids that touch [m]."""
 _LOOKS = 4
 """How often pairs are looked at where a step ends."""
 _ATTEMPTS = 3
@@ -331,7 +334,7 @@ def _looked_again(model, state, centre, v, known, looked):
     pairs, x, q, gap, closed, h = looked
     n = near[0][0].shape[0] * near[0][4].shape[0] + near[0][6].shape[0]
     chosen = model[2]
-    none = np.empty(0, np.int64)
+    old, none = chosen[0], np.empty(0, np.int64)
     for _ in range(_LOOKS):
         chosen = _look(pairs, chosen, joints, h)
         own = chosen_gaps(chosen, joints[0])[0]
@@ -339,6 +342,12 @@ def _looked_again(model, state, centre, v, known, looked):
             return x, q, gap, chosen, True
         held = np.zeros(n + own.shape[0], np.bool_)
         held[:n] = closed[:n]
+        for j in range(own.shape[0]):
+            # What bore a force and is on its surface stays there.
+            for k in range(old.shape[0]):
+                same = old[k] // SLOTS == chosen[0][j] // SLOTS
+                if same and closed[n + k] and own[j] < _ON_SURFACE:
+                    held[n + j] = True
         again = (tree, near, chosen, joints, links, support)
         x, q, gap, done = _settle(again, state, centre, x, known, (none, held))
         tree_columns(tree, state)
@@ -629,10 +638,12 @@ def model_step(tree, geometry, start, applied, h, carried):
         model = (tree, near, chosen, ends, links, support)
         known = (factored, equations[1], equations[2])
         start_x, settled = x, False
-        for hold in range(2):
-            # Solids that hook into each other are only pushed apart.
-            if hold:
-                closed[own.shape[0] - chosen[0].shape[0] :] = False
+        for hold in range(3):
+            # Solids that hook into each other are only pushed apart: those that move
+            # both, then those on the ground.
+            for k in range(chosen[0].shape[0] if hold else 0):
+                if hold == 2 or chosen[1][k, 1] > 0:
+                    closed[own.shape[0] - chosen[0].shape[0] + k] = False
             x, q, gap, settled = _settle(
                 model, state, centre, start_x, known, (which, closed)
             )
@@ -687,12 +698,16 @@ def model_step(tree, geometry, start, applied, h, carried):
         fresh = chosen_gaps(chosen_end, ends[0])[0]
         for k in range(fresh.shape[0]):
             gaps[first + chosen_end[0][k]] = fresh[k]
-        # Where a pair had a force, its gap is that of the point which bore it.
+        # Where a point of a pair bore a force, its gap is that of the pair: solids that
+        # roll have another point there at the end.
         used = chosen_gaps(chosen, ends[0])[0]
         for k in range(used.shape[0]):
-            c = own.shape[0] - used.shape[0] + k
+            c, pair = own.shape[0] - used.shape[0] + k, chosen[0][k] // SLOTS
             if mode[c] != 0:
                 gaps[own[c]] = used[k]
+                for j in range(fresh.shape[0]):
+                    if chosen_end[0][j] // SLOTS == pair:
+                        gaps[own[c]] = min(gaps[own[c]], fresh[j])
     for c in range(own.shape[0]):
         if own[c] < first:
             gaps[own[c]] = gap[c]

@@ -153,6 +153,8 @@ _ATTEMPTS, _HALVINGS = 3, 6
 """How often a step is made, each time with the last velocity predicted, and halved."""
 _LITTLE = 1e-4
 """Links are put onto each other by less than twice the step's motion, and this."""
+_LOOKS = 4
+"""How often pairs are looked at where a step ends."""
 _NOTHING = np.zeros(0, dtype=bool)
 _SHIFT = 1e-9
 """Rate of a gap per speed of the base from which on a contact holds the body; links
@@ -361,6 +363,7 @@ class ImpulseSteps:
                 near[which] = near[late] = STICK
                 continue
             q, gaps = self._put_right(chart, x, equations, which, closed)
+            q, gaps = self._looked_again((q, v), gaps, closed, equations, h)
             flight = None
             if self._fly is not None:
                 flight = self._fly(state, self._loads, (q, v), h, which)
@@ -466,6 +469,28 @@ class ImpulseSteps:
             if gaps.min() >= -SETTLED and np.abs(gaps[closed]).max() <= SETTLED:
                 return q, gaps
         return self._settled(chart, x, equations, which, closed & ~links, np.inf)
+
+    def _looked_again(
+        self,
+        end: tuple[np.ndarray, np.ndarray],
+        gaps: np.ndarray,
+        closed: np.ndarray,
+        equations: tuple[np.ndarray, ...],
+        h: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The end of a step where solids that turned into each other are apart."""
+        system, (q, v) = self._system, end
+        if not isinstance(system, ModelSystem) or not len(system.pairs):
+            return q, gaps
+        held, none = closed & self._onto, np.zeros(0, dtype=np.int64)
+        for _ in range(_LOOKS):
+            found = system.gaps_anew(q, v, 0.5 * h)
+            if found.min() >= -SETTLED:
+                break
+            chart = system.chart(q)
+            q, found = self._settled(chart, self._still, equations, none, held, np.inf)
+        bearing = self.mode != 0
+        return q, np.where(bearing & (gaps < found), gaps, found)
 
     def _settled(
         self,
