@@ -177,6 +177,10 @@ def _floor(run: Run, normal: np.ndarray) -> np.ndarray:
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+OVERLAP, STEPPED_OVERLAP = 1e-8, 1e-5
+"""How deep solids may overlap [m], event-driven and with time steps."""
+DEEPEST = "deepest overlap of solids"
+TIME_STEPPING = "time_stepping"
 SUNK = 1e-3
 """How deep a point may be in a ground that gives way, beyond what its force explains
 [m]: with a viscous contact that is a little, as it leaves."""
@@ -278,7 +282,7 @@ def check_run(run: Run) -> Check:
             ok = value <= bound
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
     findings += _residual(run)
-    findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
+    findings += [_overlap(run), _energy(run), _impacts(run), *_fall(run)]
     findings += event_findings(run)
     findings += [*_handed_over(run), *_coat(run), *_control(run)]
     return Check(tuple(findings))
@@ -294,25 +298,23 @@ def _residual(run: Run) -> list[Finding]:
     return [Finding.within(name, value, RESIDUAL, "m/s", where)]
 
 
-def _shapes(run: Run) -> Finding:
-    """Drawn shapes of a biped, against what it stands on."""
-    from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
+def _overlap(run: Run) -> Finding:
+    """Solids of links, bodies and ground that overlap, whatever touched in the run."""
+    from humans_sim.results.overlaps import deepest_overlap
 
-    name = "deepest shape below the ground"
-    where = "no biped alone"
+    stepped = run.info.get("method", TIME_STEPPING) == TIME_STEPPING
+    limit = STEPPED_OVERLAP if stepped else OVERLAP
     if "surface" in run.info:
         where = "soft ground: its contacts are looked at"
-    elif has_free_base(run) and "bodies" not in run.info:
-        try:
-            deepest = deepest_shape(run)
-        except HumansError as error:
-            return Finding(name, 0.0, -TOLERANCE, "m", str(error), None)
-        where = "nothing drawn or nothing to stand on"
-        if deepest is not None:
-            where = f"{deepest.link} at {deepest.time:.6g} s"
-            ok = bool(deepest.depth <= deepest.tolerance)
-            return Finding(name, -deepest.depth, -deepest.tolerance, "m", where, ok)
-    return Finding(name, 0.0, -TOLERANCE, "m", where, None)
+        return Finding(DEEPEST, 0.0, limit, "m", where, None)
+    try:
+        deepest = deepest_overlap(run)
+    except HumansError as error:
+        return Finding(DEEPEST, 0.0, limit, "m", str(error), None)
+    if deepest is None:
+        return Finding(DEEPEST, 0.0, limit, "m", "nothing solid", None)
+    where = f"{' and '.join(deepest.names) or 'nothing'} at {deepest.time:.6g} s"
+    return Finding.within(DEEPEST, deepest.depth, limit, "m", where)
 
 
 def _coat(run: Run) -> list[Finding]:
