@@ -35,12 +35,11 @@ from humans_sim.contact.geometry.mesh_overlap import MeshSurface
 from humans_sim.contact.geometry.solids import Box, HalfSpace
 from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.core.arrays import row_blocks
-from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError
+from humans_sim.core.errors import RunFileError
 from humans_sim.models.collision_shapes import collision_shapes
 from humans_sim.models.model import JointMemory, Model
 from humans_sim.results.export import has_free_base
-from humans_sim.results.record import recorded_ground, recorded_model
-from humans_sim.results.run import body_poses
+from humans_sim.results.record import recorded_ground, recorded_model, sound_record
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -83,15 +82,17 @@ def deepest_overlap(run: Run) -> Overlap | None:
     model = recorded_model(run.info) if has_free_base(run) else None
     if model is None and not with_bodies:
         return None
-    if model is not None and run.q.shape[1] < model.nq:
-        raise RunFileError(f"the run has other joints than its model {model.name}")
     parts, joints = _parts(model, run.info)
-    partners = _partners(parts, model)
+    shapes = 0 if model is None else len(collision_shapes(model))
+    bodies = len(parts) - shapes
+    if run.q.shape[1] != 7 * bodies + (0 if model is None else model.nq):
+        raise RunFileError("the run has other coordinates than its model and bodies")
+    partners = _partners(parts, shapes, model)
     ground = recorded_ground(run.info)
     if not parts or not (ground.solids or any(partners)):
         return None
     search = _Search(parts, partners, ground, float(run.t[0]))
-    for start, poses in _blocks(run, model, joints):
+    for start, poses in _blocks(run, model, joints, bodies):
         times = run.t[start : start + len(poses)]
         odd = ~np.isfinite(poses).all(axis=(1, 2, 3))
         if odd.any():
@@ -114,14 +115,16 @@ def _parts(
         )
         for shape in shapes
     ]
-    for k, record in enumerate(info.get("bodies", ())):
-        parts.append(_body(record, len(joints) + k))
+    with sound_record("its bodies"):
+        bodies = list(info.get("bodies", ()))
+        parts += [_body(record, len(joints) + k) for k, record in enumerate(bodies)]
     return parts, joints
 
 
-def _partners(parts: Sequence[_Part], model: Model | None) -> list[list[int]]:
-    """Parts after each one that are looked at with it."""
-    links = 0 if model is None else len(collision_shapes(model))
+def _partners(
+    parts: Sequence[_Part], links: int, model: Model | None
+) -> list[list[int]]:
+    """Parts after each one that are looked at with it; the first are of links."""
     apart = frozenset() if model is None else usual_pairs(model)[0]
     partners = []
     for k, part in enumerate(parts):
@@ -137,22 +140,17 @@ def _partners(parts: Sequence[_Part], model: Model | None) -> list[list[int]]:
 
 def _body(record: Any, pose: int) -> _Part:
     """The solid of a free body."""
-    try:
-        if record["shape"] == "ball":
-            solid = ConvexSolid.ball(float(record["radius"]))
-        else:
-            solid = ConvexSolid.box([float(edge) for edge in record["size"]])
-        return _Part(str(record["name"]), solid, pose)
-    except MALFORMED_CONTENT as error:
-        message = f"the run's record of its bodies is damaged: {error}"
-        raise RunFileError(message) from error
+    if record["shape"] == "ball":
+        solid = ConvexSolid.ball(float(record["radius"]))
+    else:
+        solid = ConvexSolid.box([float(edge) for edge in record["size"]])
+    return _Part(str(record["name"]), solid, pose)
 
 
 def _blocks(
-    run: Run, model: Model | None, joints: Sequence[int]
+    run: Run, model: Model | None, joints: Sequence[int], bodies: int
 ) -> Iterator[tuple[int, np.ndarray]]:
     """First row and poses of joints, then of bodies (n, m, 3, 4), by blocks."""
-    bodies = len(run.info.get("bodies", ()))
     data = memory = None
     if model is not None:
         data = model.data()
@@ -167,7 +165,8 @@ def _blocks(
                     pin.forwardKinematics(model.pin, data, q)
                     memory.read_poses(poses[k, : len(joints)])
             if bodies:
-                poses[:, len(joints) :] = _matrices(body_poses(run[start:stop]))
+                free = run.q[start:stop, -7 * bodies :].reshape(-1, bodies, 7)
+                poses[:, len(joints) :] = _matrices(free)
             yield start, poses
 
 
