@@ -23,6 +23,7 @@ from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
+from humans_sim.results.bounces import bounce_gaps
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.records import DURATION, HAND_OVER, IMPACT, POINT, PUSH
@@ -233,6 +234,10 @@ def check_run(run: Run) -> Check:
     gaps only up to its step: its limit is taken from the run's information. What could
     not be looked at is neither right nor wrong: its ``ok`` is None.
 
+    A contact with restitution may have a force and a gap at the end of the time step in
+    which it bounced: a gap that its speed explains
+    (:mod:`~humans_sim.results.bounces`) does not count.
+
     On a ground that gives way, gaps are those to its deformed surface; a point may be
     below it by its force times the compliance of its contact, no deeper.
     """
@@ -253,6 +258,7 @@ def check_run(run: Run) -> Check:
             sunk = -gaps - compliance * forces[:, :, 0]
             worst.add("sunk", rows.start, np.where(soft, sunk, -np.inf))
         product = np.abs(gaps * forces[:, :, 0])
+        product[_bounced(run, rows, product)] = 0.0
         # Tangential force beyond the friction cone, relative above 1 N.
         over = np.hypot(forces[:, :, 1], forces[:, :, 2]) - friction * forces[:, :, 0]
         scale = np.maximum(1.0, np.abs(forces[:, :, 0]))
@@ -286,6 +292,17 @@ def check_run(run: Run) -> Check:
     findings += event_findings(run)
     findings += [*_handed_over(run), *_coat(run), *_control(run)]
     return Check(tuple(findings))
+
+
+def _bounced(run: Run, rows: slice, product: np.ndarray) -> np.ndarray:
+    """Contacts with a gap and a force that a bounce explains (n, nc)."""
+    bounced = (product > PRODUCT) & (run.table.restitution > 0.0)
+    bounced &= (run.gaps[rows] > 0.0) & (run.forces[rows, :, 0] > 0.0)
+    samples = np.flatnonzero(bounced.any(axis=1))
+    if len(samples):
+        gaps = bounce_gaps(run, rows.start + samples)
+        bounced[samples] &= run.gaps[rows][samples] <= gaps
+    return bounced
 
 
 def _residual(run: Run) -> list[Finding]:
