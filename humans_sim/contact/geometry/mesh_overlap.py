@@ -27,6 +27,8 @@ _AT_ONCE = 1 << 20
 """Pairs of poses and triangles whose boxes are compared together."""
 _ACROSS = 1e-9
 """Cosine of the angle between a motion and a triangle along which it leads out."""
+_FLAT = 1e-9
+"""Height over a plane below which a corner counts as behind it [m]."""
 _STILL = np.eye(3, 4)
 
 
@@ -61,7 +63,13 @@ class MeshSurface:
         least = self._crossing(solid, poses, pairs[~sunk], bounds[~sunk], below)
         below = below if least is None else least[0]
         deeper = self._deepest_inside(solid, poses, rows[inside], pairs[sunk], below)
-        return least if deeper is None else deeper
+        if deeper is not None:
+            return deeper
+        if least is None:
+            return None
+        around = pairs[pairs[:, 0] == least[1], 1]
+        together = self._together(solid, poses[least[1]], around, False)
+        return min(least[0], together), least[1]
 
     def _near(
         self, solid: ConvexSolid, poses: np.ndarray, below: float
@@ -179,19 +187,49 @@ class MeshSurface:
 
         ``around``: triangles whose boxes meet the solid's.
         """
-        vertices = solid.vertices @ pose[:, :3].T + pose[:, 3]
-        normals = self._normals[around]
-        bottom = (vertices @ normals.T).min(axis=0) - solid.radius
-        gaps = bottom - (self._corners[around] @ normals.T).max(axis=1)
-        outwards = normals @ normals.T >= -_ACROSS
-        gaps = np.where(outwards, gaps, -np.inf).max(axis=1, initial=-np.inf)
-        for k in np.argsort(gaps):
-            if self._exact(solid, pose, int(around[k]))[0] < 0.0:
-                return float(gaps[k])
+        together = self._together(solid, pose, around, True)
+        if together < 0.0:
+            return together
         nearest = self._nearest(pose @ [*solid.centre, 1.0])
         normal = self._normals[nearest]
-        top = (self._corners[nearest] @ normal).max()
-        return float((vertices @ normal).min() - solid.radius - top)
+        return float(self._gaps(solid, pose, np.array([nearest]), normal[None])[0, 0])
+
+    def _together(
+        self, solid: ConvexSolid, pose: np.ndarray, around: np.ndarray, inside: bool
+    ) -> float:
+        """Signed distance of a solid that crosses triangles; 0 where it crosses none.
+
+        Off a triangle it moves in a direction that takes it off those, too, that the
+        triangle makes a flat or convex surface with.
+        """
+        found = [self._exact(solid, pose, int(k)) for k in around]
+        crossed = np.array([distance < 0.0 for distance, _ in found], dtype=bool)
+        if not crossed.any():
+            return 0.0
+        around = around[crossed]
+        normals = self._normals[around]
+        moves = np.vstack([normals, np.array([normal for _, normal in found])[crossed]])
+        corners = self._corners[around]
+        planes = (corners[:, 0] * normals).sum(axis=1)
+        behind = (corners @ normals.T - planes).max(axis=1) <= _FLAT
+        gaps = self._gaps(solid, pose, around, moves)
+        joint = np.where((behind & behind.T)[:, :, None], gaps, np.inf).min(axis=1)
+        if inside:
+            joint = np.where(normals @ moves.T >= -_ACROSS, joint, -np.inf)
+        return float(joint.max(axis=1).min())
+
+    def _gaps(
+        self,
+        solid: ConvexSolid,
+        pose: np.ndarray,
+        triangles: np.ndarray,
+        normals: np.ndarray,
+    ) -> np.ndarray:
+        """Distances of a solid from triangles along normals (triangles, normals)."""
+        vertices = solid.vertices @ pose[:, :3].T + pose[:, 3]
+        bottom = (vertices @ normals.T).min(axis=0) - solid.radius
+        gaps: np.ndarray = bottom - (self._corners[triangles] @ normals.T).max(axis=1)
+        return gaps
 
     def _nearest(self, point: np.ndarray) -> int:
         """The triangle that is nearest to a point."""
