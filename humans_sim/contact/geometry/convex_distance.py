@@ -31,6 +31,9 @@ _ROUNDS = 3
 """How often a normal is put right, at most."""
 _PARALLEL = 1e-9
 """Sine of the angle below which two edges have no common normal."""
+_FARTHEST = 1e9
+"""coal has no depth, but a number below this, of what has no volume: a point in a
+triangle, axes of capsules that cross [m]."""
 _EXACT = 1e-13
 """By how much the distance along coal's normal may miss coal's distance [m]."""
 
@@ -104,7 +107,8 @@ def signed_distance(
     second = other.vertices @ other_pose[:, :3].T + (other_pose[:, 3] - pose[:, 3])
     distance = float((second @ normal).min() - (first @ normal).max())
     skin = one.radius + other.radius
-    if distance < skin and distance - skin < expected - _EXACT:
+    failed = expected < -_FARTHEST
+    if distance < skin and (failed or distance - skin < expected - _EXACT):
         distance, normal = _put_right(first, second, distance, normal)
     return distance - skin, normal
 
@@ -142,14 +146,12 @@ def _put_right(
         normal: from the first to the second, about right.
     """
     for _ in range(_ROUNDS):
-        edges = np.vstack([_edges(first, -normal), _edges(second, normal)])
+        edges = np.vstack([_edges(first, -normal), _edges(second, normal), np.eye(3)])
         a, b = np.triu_indices(len(edges), 1)
         tried = np.cross(edges[a], edges[b])
         length = np.linalg.norm(tried, axis=1)
         tried, length = tried[length > _PARALLEL], length[length > _PARALLEL]
-        if not len(tried):
-            break
-        tried /= np.copysign(length, tried @ normal)[:, None]
+        tried = np.vstack([tried, -tried]) / np.tile(length, 2)[:, None]
         gaps = (tried @ second.T).min(axis=1) - (tried @ first.T).max(axis=1)
         best = int(np.argmax(gaps))
         if gaps[best] <= distance:

@@ -121,6 +121,27 @@ def test_balls_and_capsules(distance: float) -> None:
             assert result == pytest.approx(distance, abs=1e-12)
 
 
+def test_axes_and_centres_that_meet() -> None:
+    """A ball around a point of an axis, capsules that cross, a ball in a triangle."""
+    ends = np.array([[-0.1, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    capsule, ball = ConvexSolid(ends, 0.02), ConvexSolid.ball(0.03)
+    crossed = ConvexSolid(ends[:, [1, 0, 2]], 0.01)
+    corners = np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]])
+    triangle = ConvexSolid(corners)
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        turn, place = turned(rng), rng.normal(size=3)
+        for one, other, between, expected in (
+            (capsule, ball, [0.01, 0.0, 0.0], -0.05),
+            (capsule, crossed, [0.02, 0.01, 0.0], -0.03),
+            (triangle, ball, [0.02, 0.01, 0.0], -0.03),
+            (triangle, capsule, [0.02, 0.01, 0.0], -0.02),
+        ):
+            at = pose(turn, place + turn @ between)
+            distance, _ = signed_distance(one, pose(turn, place), other, at)
+            assert distance == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_ball_in_the_middle_of_another() -> None:
     """There is no normal; the depth is known all the same."""
     ball = ConvexSolid.ball(0.1)
