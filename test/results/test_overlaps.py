@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import humans_sim as hs
+from humans_sim.contact.geometry.convex_distance import ConvexSolid, signed_distance
 from humans_sim.contact.geometry.solids import Box
 from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
@@ -160,6 +161,36 @@ def test_bodies_in_links_are_found(khr1: hs.Model, standing: hs.Run) -> None:
         assert deepest.depth == pytest.approx(depth, abs=1e-12)
     clear = with_bodies(standing, (ball, aside))
     assert overlap(clear).depth < 1e-9
+
+
+def test_a_box_thrown_through_the_chest_is_found(khr1: hs.Model) -> None:
+    """It is deepest where it is deepest in one of the trunk's solids, and then."""
+    flight = hs.Simulation(khr1, ground=hs.Ground.empty(), locked=["*"])
+    run = flight.run(khr1.neutral(), t_end=0.1, sampling_period=0.001)
+    q = np.repeat(run.q[:1], len(run), axis=0)
+    box = SceneBody.box("thrown", 0.1, (0.015, 0.015, 0.015))
+    path = q[:, :3] + [0.0, 0.004, 0.05]
+    path[:, 0] += 0.15 - 3.0 * run.t
+    thrown = with_bodies(replace(run, q=q), (box, path))
+    deepest = overlap(thrown)
+    size = ConvexSolid.box((0.015, 0.015, 0.015))
+    distances = [
+        signed_distance(
+            ConvexSolid(shape.vertices, shape.radius),
+            np.column_stack([np.eye(3), q[k, :3]]),
+            size,
+            np.column_stack([np.eye(3), path[k]]),
+        )[0]
+        for k in range(len(run))
+        for shape in trunk(khr1, q[k])
+    ]
+    assert deepest.names == ("base_link", "thrown") and deepest.depth > 0.01
+    assert deepest.depth == pytest.approx(-min(distances), abs=1e-12)
+    found = thrown.check()[NAME]
+    assert found.ok is False
+    assert found.where == f"base_link and thrown at {deepest.time:.6g} s"
+    passed = path + [0.0, 0.3, 0.0]
+    assert overlap(with_bodies(replace(run, q=q), (box, passed))).depth < 1e-12
 
 
 def test_scenes_without_a_robot_are_looked_at() -> None:
