@@ -225,7 +225,8 @@ class _Search:
             own = poses[:, part.pose]
             for plane in self._planes:
                 self._add(_above(part.solid, own, plane), part.name, plane.name, times)
-            for name, box, pose in self._boxes:
+            for b in self._near_boxes(centres[:, k], part.solid.reach):
+                name, box, pose = self._boxes[b]
                 still = np.broadcast_to(pose, own.shape)
                 least = least_distance(part.solid, own, box, still, -self.worst.depth)
                 self._add(least, part.name, name, times)
@@ -245,6 +246,16 @@ class _Search:
                     -self.worst.depth,
                 )
                 self._add(least, part.name, other.name, times)
+
+    def _near_boxes(self, centres: np.ndarray, reach: float) -> np.ndarray:
+        """Numbers of boxes that a part may meet, by balls and the box of its path."""
+        if not self._boxes:
+            return np.zeros(0, dtype=int)
+        places = np.array([pose[:, 3] for _, _, pose in self._boxes])
+        reaches = np.array([box.reach for _, box, _ in self._boxes])
+        low, high = centres.min(axis=0), centres.max(axis=0)
+        beyond = np.maximum(np.maximum(low - places, places - high), 0.0)
+        return np.flatnonzero(np.linalg.norm(beyond, axis=1) < reaches + reach)
 
     def _add(
         self, least: tuple[float, int] | None, one: str, other: str, times: np.ndarray

@@ -3,8 +3,10 @@
 
 A solid that crosses the surface overlaps triangles. Of each the depth is the least
 motion that takes the solid off it, as between convex solids; the deepest triangle
-counts. So a corner in a flat floor is as deep as it is below it, and a peak in a sole
-as deep as it goes into it.
+counts. There the motion has to take the solid off those triangles, too, that make a
+flat or convex surface with it. So a corner in a flat floor is as deep as it is below
+it, a peak in a sole as deep as it goes into it, and a foot in a wall and in the floor
+as deep as it is in one of them.
 
 Where the solid's centre is inside, that motion could lead farther in. Then only motions
 to the outer side of a triangle count, along normals of triangles around it; a solid
