@@ -76,20 +76,39 @@ def test_the_lowest_point_is_exact(model: hs.Model) -> None:
             assert own == pytest.approx(drawn.min(), abs=1e-12)
 
 
-def test_the_trunk_of_bip_is_solid() -> None:
-    """The tags that it hangs by are no sole: it touches on all sides."""
-    bip = hs.load_model("bip")
+@pytest.mark.parametrize("height", [0.66, 0.745])
+def test_the_trunk_of_bip_is_solid(height: float) -> None:
+    """The tags that it hangs by are no sole, wherever they are: all of it touches."""
+    names = [n for n in hs.load_model("bip").contact_names if "suspension" in n]
+    tags = {n: (-0.15 + 0.1 * k, 0.11, height) for k, n in enumerate(names)}
+    bip = hs.load_model("bip", tags=tags)
     features = body_features(bip)
-    (joint,) = {
-        int(j)
-        for j, shapes in shapes_of_joints(bip).items()
-        if shapes[0].link == "torso"
-    }
-    hull = hull_of(shapes_of_joints(bip)[joint])
+    shapes = shapes_of_joints(bip)
+    (joint,) = (int(j) for j, s in shapes.items() if s[0].link == "torso")
+    hull = hull_of(shapes[joint])
+    assert hull.centres[:, 2].max() == pytest.approx(0.745)
     joints, places = features.in_joints(bip)
     own = places[np.array(joints) == joint]
+    assert own == pytest.approx(farthest(hull).centres, abs=1e-12)
     for axis in np.vstack([np.eye(3), -np.eye(3)]):
         assert (own @ axis).max() == pytest.approx((hull.centres @ axis).max())
+
+
+def test_what_is_far_below_a_sole_touches() -> None:
+    """With tags 5 mm inside the foot its underside is no part of the sole."""
+    khr1 = hs.load_model("khr1")
+    raised = {
+        tag.name: tag.position + [0.0, 0.0, 0.005]
+        for tag in khr1.parts.tags
+        if tag.name in khr1.contact_names
+    }
+    for tags, depth in ((None, 0.019), (raised, 0.022)):
+        robot = hs.load_model("khr1", tags=tags)
+        joints, places = body_features(robot).in_joints(robot)
+        feet = set(robot.contact_points.joints)
+        for joint in feet:
+            lowest = places[np.array(joints) == joint, 2].min()
+            assert lowest == pytest.approx(-depth, abs=1e-9)
 
 
 def test_of_a_foot_only_its_layer_is_left_to_the_sole() -> None:
