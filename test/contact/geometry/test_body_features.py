@@ -80,7 +80,7 @@ def test_the_lowest_point_is_exact(model: hs.Model) -> None:
 def test_the_trunk_of_bip_is_solid(height: float) -> None:
     """The tags that it hangs by are no sole, wherever they are: all of it touches."""
     names = [n for n in hs.load_model("bip").contact_names if "suspension" in n]
-    tags = {n: (-0.15 + 0.1 * k, 0.11, height) for k, n in enumerate(names)}
+    tags = {n: (-0.15 + 0.1 * k, height, -0.11) for k, n in enumerate(names)}  # y up
     bip = hs.load_model("bip", tags=tags)
     features = body_features(bip)
     shapes = shapes_of_joints(bip)
@@ -98,7 +98,7 @@ def test_what_is_far_below_a_sole_touches() -> None:
     """With tags 5 mm inside the foot its underside is no part of the sole."""
     khr1 = hs.load_model("khr1")
     raised = {
-        tag.name: tag.position + [0.0, 0.0, 0.005]
+        tag.name: tag.position[[0, 2, 1]] * [1, 1, -1] + [0.0, 0.005, 0.0]  # y up
         for tag in khr1.parts.tags
         if tag.name in khr1.contact_names
     }
