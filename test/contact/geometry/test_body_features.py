@@ -80,13 +80,14 @@ def test_the_lowest_point_is_exact(model: hs.Model) -> None:
 def test_the_trunk_of_bip_is_solid(height: float) -> None:
     """The tags that it hangs by are no sole, wherever they are: all of it touches."""
     names = [n for n in hs.load_model("bip").contact_names if "suspension" in n]
-    tags = {n: (-0.15 + 0.1 * k, height, -0.11) for k, n in enumerate(names)}  # y up
+    tags = {n: (height, 0.15 - 0.1 * k, -0.11) for k, n in enumerate(names)}
     bip = hs.load_model("bip", tags=tags)
     features = body_features(bip)
     shapes = shapes_of_joints(bip)
     (joint,) = (int(j) for j, s in shapes.items() if s[0].link == "torso")
     hull = hull_of(shapes[joint])
     assert hull.centres[:, 2].max() == pytest.approx(0.745)
+    assert bip.tag_points(names).local[:, 2] == pytest.approx(height)
     joints, places = features.in_joints(bip)
     own = places[np.array(joints) == joint]
     assert own == pytest.approx(farthest(hull).centres, abs=1e-12)
