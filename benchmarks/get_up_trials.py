@@ -25,7 +25,7 @@ from humans_sim.control.falls.fall_detector import tilt_of
 from humans_sim.control.falls.rising_walker import RiseState, RisingWalk
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.walk import ScheduledCommand
-from humans_sim.results.drawn_shapes import deepest_shape
+from humans_sim.results.overlaps import deepest_overlap
 
 PERIOD, SPEED = 0.02, 0.06
 SAMPLING, LONGEST, WALKS_ON = 0.05, 90.0, 2.0
@@ -92,7 +92,7 @@ def trial(
         samples.append(stepper.sample())
         if walk.events and walk.events[-1].state is RiseState.WALKING:
             end = min(end, walk.events[-1].time + WALKS_ON)
-    deepest = deepest_shape(simulation.result(samples, stepper.events))
+    deepest = deepest_overlap(simulation.result(samples, stepper.events))
     lowest = math.nan if deepest is None else -deepest.depth
     motions = [e.detail for e in walk.events if e.state is RiseState.GETTING_UP]
     steps = walk.commands[-1].plan.steps

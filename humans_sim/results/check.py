@@ -23,6 +23,7 @@ from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
+from humans_sim.results.bounces import bounce_gaps
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
     link_of,
@@ -182,6 +183,10 @@ def _floor(run: Run, normal: np.ndarray) -> np.ndarray:
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+OVERLAP, STEPPED_OVERLAP = 1e-8, 1e-5
+"""How deep solids may overlap [m], event-driven and with time steps."""
+DEEPEST = "deepest overlap of solids"
+TIME_STEPPING = "time_stepping"
 SUNK = 1e-3
 """How deep a point may be in a ground that gives way, beyond what its force explains
 [m]: with a viscous contact that is a little, as it leaves."""
@@ -234,6 +239,10 @@ def check_run(run: Run) -> Check:
     gaps only up to its step: its limit is taken from the run's information. What could
     not be looked at is neither right nor wrong: its ``ok`` is None.
 
+    A contact with restitution may have a force and a gap at the end of the time step in
+    which it bounced: a gap that its speed explains
+    (:mod:`~humans_sim.results.bounces`) does not count.
+
     On a ground that gives way, gaps are those to its deformed surface; a point may be
     below it by its force times the compliance of its contact, no deeper.
     """
@@ -254,6 +263,7 @@ def check_run(run: Run) -> Check:
             sunk = -gaps - compliance * forces[:, :, 0]
             worst.add("sunk", rows.start, np.where(soft, sunk, -np.inf))
         product = np.abs(gaps * forces[:, :, 0])
+        product[_bounced(run, rows, product)] = 0.0
         # Tangential force beyond the friction cone, relative above 1 N.
         over = np.hypot(forces[:, :, 1], forces[:, :, 2]) - friction * forces[:, :, 0]
         scale = np.maximum(1.0, np.abs(forces[:, :, 0]))
@@ -283,10 +293,21 @@ def check_run(run: Run) -> Check:
             ok = value <= bound
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
     findings += _residual(run)
-    findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
+    findings += [_overlap(run), _energy(run), _impacts(run), *_fall(run)]
     findings += event_findings(run)
     findings += [*_handed_over(run), *_coat(run), *_control(run)]
     return Check(tuple(findings))
+
+
+def _bounced(run: Run, rows: slice, product: np.ndarray) -> np.ndarray:
+    """Contacts with a gap and a force that a bounce explains (n, nc)."""
+    bounced = (product > PRODUCT) & (run.table.restitution > 0.0)
+    bounced &= (run.gaps[rows] > 0.0) & (run.forces[rows, :, 0] > 0.0)
+    samples = np.flatnonzero(bounced.any(axis=1))
+    if len(samples):
+        gaps = bounce_gaps(run, rows.start + samples)
+        bounced[samples] &= run.gaps[rows][samples] <= gaps
+    return bounced
 
 
 def _residual(run: Run) -> list[Finding]:
@@ -299,25 +320,23 @@ def _residual(run: Run) -> list[Finding]:
     return [Finding.within(name, value, RESIDUAL, "m/s", where)]
 
 
-def _shapes(run: Run) -> Finding:
-    """Drawn shapes of a biped, against what it stands on."""
-    from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
+def _overlap(run: Run) -> Finding:
+    """Solids of links, bodies and ground that overlap, whatever touched in the run."""
+    from humans_sim.results.overlaps import deepest_overlap
 
-    name = "deepest shape below the ground"
-    where = "no biped alone"
+    stepped = run.info.get("method", TIME_STEPPING) == TIME_STEPPING
+    limit = STEPPED_OVERLAP if stepped else OVERLAP
     if "surface" in run.info:
         where = "soft ground: its contacts are looked at"
-    elif has_free_base(run) and "bodies" not in run.info:
-        try:
-            deepest = deepest_shape(run)
-        except HumansError as error:
-            return Finding(name, 0.0, -TOLERANCE, "m", str(error), None)
-        where = "nothing drawn or nothing to stand on"
-        if deepest is not None:
-            where = f"{deepest.link} at {deepest.time:.6g} s"
-            ok = bool(deepest.depth <= deepest.tolerance)
-            return Finding(name, -deepest.depth, -deepest.tolerance, "m", where, ok)
-    return Finding(name, 0.0, -TOLERANCE, "m", where, None)
+        return Finding(DEEPEST, 0.0, limit, "m", where, None)
+    try:
+        deepest = deepest_overlap(run)
+    except HumansError as error:
+        return Finding(DEEPEST, 0.0, limit, "m", str(error), None)
+    if deepest is None:
+        return Finding(DEEPEST, 0.0, limit, "m", "nothing solid", None)
+    where = f"{' and '.join(deepest.names) or 'nothing'} at {deepest.time:.6g} s"
+    return Finding.within(DEEPEST, deepest.depth, limit, "m", where)
 
 
 def _coat(run: Run) -> list[Finding]:

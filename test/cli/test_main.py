@@ -255,7 +255,7 @@ def test_runs_load_little() -> None:
     """What simulates a scenario and checks it loads no libraries of other commands."""
     program = (
         "import sys, humans_sim.applications.scenarios, humans_sim.cli.stored_runs, "
-        "humans_sim.analysis.summary, humans_sim.results.drawn_shapes; "
+        "humans_sim.analysis.summary, humans_sim.results.overlaps; "
         "heavy = {'trimesh', 'scipy.signal', 'scipy.stats', 'matplotlib', 'PIL'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -11,7 +11,7 @@ import humans_sim as hs
 from humans_sim.results.check import Check, Finding
 from humans_sim.results.records import POINT
 
-SHAPES = "deepest shape below the ground"
+SHAPES = "deepest overlap of solids"
 STANDS = "stays on its feet: tilt of the base"
 
 
@@ -57,7 +57,7 @@ def test_shapes_below_the_ground_fail(standing: hs.Run) -> None:
     """A robot put lower in one sample fails by that depth, with link and time."""
     sunk = moved(standing, 0.0, -0.02).check()[SHAPES]
     assert sunk.ok is False
-    assert sunk.value == pytest.approx(-0.02, abs=1e-3)
+    assert sunk.value == pytest.approx(0.02, abs=1e-6)
     assert "foot" in sunk.where and f"{standing.t[-1]:.6g} s" in sunk.where
 
 
@@ -83,7 +83,7 @@ def test_a_body_in_the_floor_is_found_whatever_touches() -> None:
     sim = hs.Simulation(robot, locked=["*"], contacts=hs.Contacts(whole_body=False))
     check = sim.run(q, t_end=1.0, sampling_period=0.05).check()
     assert check["least gap"].ok and check[SHAPES].ok is False
-    assert check[SHAPES].value < -0.05
+    assert check[SHAPES].value > 0.05
 
 
 @pytest.mark.parametrize("angle, height", [(0.7, 0.2), (0.0, -0.16)])
