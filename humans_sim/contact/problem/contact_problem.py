@@ -50,8 +50,7 @@ from humans_sim.contact.problem.law import (
     motion_of,
     residual_of,
 )
-from humans_sim.contact.problem.newton import by_newton
-from humans_sim.contact.problem.sparse_newton import BlockMatrix, by_sparse_newton
+from humans_sim.contact.problem.newton import by_newton, scale_of
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.kernels import kernel
 
@@ -235,13 +234,13 @@ def by_newton_along_slides(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray,
         reached[c, 1:] = 0.0
     known = np.isin(np.arange(len(free)), slides)
     forces, _ = by_newton(
-        ContactProblem(
-            np.ascontiguousarray(oblique),
+        (
+            oblique,
             reached,
             np.where(known, 0, tangents),
             np.where(known, 0.0, friction),
-            np.zeros_like(sliding),
-        )
+        ),
+        np.ones(len(free)),
     )
     forces[slides, 1:] = (
         -(friction[slides] * forces[slides, 0])[:, None] * sliding[slides]
@@ -335,8 +334,6 @@ def _project(f, tangents, mu, sliding):
 
 
 _TOLERATED = 1e-6
-_SPARSE, _DENSITY = 50, 0.3
-"""Contacts, and share of pairs that meet, at which the sparse form is the faster."""
 _MANY = 100
 """Contacts beyond which the slow methods serve only where nothing is tolerable."""
 
@@ -402,46 +399,38 @@ def solve_contact(
     forces = np.zeros((k, 3))
     if k == 0:
         return ContactSolution(forces, free, np.zeros(0, dtype=np.int64), 0.0)
-    # Contacts of different units (metres, radians) are put on one scale.
-    scale = np.sqrt(np.maximum(np.diag(delassus)[::3], 1e-300))
-    scale = np.where(scale > 1e-9 * scale.max(), 1.0 / scale, 1.0 / scale.max())
-    rows = np.repeat(scale, 3)
-    problem = ContactProblem(
-        delassus=np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
-        free=np.ascontiguousarray(scale[:, None] * free, dtype=float),
-        tangents=np.asarray(tangents, dtype=np.int64),
-        friction=np.asarray(friction, dtype=float),
-        sliding=sliding,
-    )
-    fields = tuple(problem)
-    best, best_residual = forces, residual_of(fields, forces)
-    quick = (_by_newton, by_sweeps)
-    if sliding.any():
-        quick = (by_sweeps, by_newton_along_slides)
-    slow = (by_fixed_point, by_many_sweeps) if patient else ()
-    for attempt in (*quick, *slow):
-        if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
-            break
-        other, residual = attempt(fields)
-        if residual < best_residual:
-            best, best_residual = other, residual
-    if not best_residual <= tolerated:
+    tangents = np.asarray(tangents, dtype=np.int64)
+    friction = np.asarray(friction, dtype=float)
+    delassus = np.ascontiguousarray(delassus, dtype=float)
+    free = np.ascontiguousarray(free, dtype=float)
+    scale, residual = scale_of(delassus), np.inf
+    if not sliding.any():
+        given = (delassus, free, tangents, friction)
+        forces, residual = by_newton(given, scale)
+    if not residual <= (ACCEPTED if k <= _MANY else tolerated):
+        rows = np.repeat(scale, 3)
+        problem = ContactProblem(
+            delassus=rows[:, None] * delassus * rows,
+            free=scale[:, None] * free,
+            tangents=tangents,
+            friction=friction,
+            sliding=sliding,
+        )
+        known = (by_sweeps, by_newton_along_slides) if sliding.any() else (by_sweeps,)
+        slow = (by_fixed_point, by_many_sweeps) if patient else ()
+        for attempt in (*known, *slow):
+            other, other_residual = attempt(tuple(problem))
+            if other_residual < residual:
+                forces, residual = other, other_residual
+            if residual <= ACCEPTED:
+                break
+    if not residual <= tolerated:
         raise ContactProblemError(
             "no contact forces were found that obey the law; sliding under much "
             "friction can have none (Painleve)",
-            best_residual,
+            residual,
         )
-    mode = modes_of(best, problem.tangents, problem.friction, sliding)
-    best = best * scale[:, None]
-    motion = free + (delassus @ best.ravel()).reshape(k, 3)
-    return ContactSolution(best, motion, mode, float(best_residual))
-
-
-def _by_newton(problem):
-    """Newton's method, by the form that suits the number of contacts."""
-    delassus, free, _, _, _ = problem
-    if len(free) >= _SPARSE:
-        blocks = BlockMatrix.of_dense(delassus)
-        if blocks.density <= _DENSITY:
-            return by_sparse_newton(problem, blocks)
-    return by_newton(problem)
+    mode = modes_of(forces, tangents, friction, sliding)
+    forces = forces * scale[:, None]
+    motion = free + (delassus @ forces.ravel()).reshape(k, 3)
+    return ContactSolution(forces, motion, mode, float(residual))

@@ -10,9 +10,11 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.block_matrix import elimination_of
 from humans_sim.contact.problem.contact_problem import solve_contact
+from humans_sim.contact.problem.interior_point import in_one_cone, path_step
 from humans_sim.contact.problem.law import ContactProblem, residual_of
-from humans_sim.contact.problem.newton import interior_point, solve_near
+from humans_sim.contact.problem.newton import contacts_of, solve_near
 from humans_sim.dynamics.model_system import ModelSystem
 
 ACCEPTED, TOLERATED = 1e-8, 1e-5
@@ -99,16 +101,28 @@ def test_random_problems(mu: float) -> None:
         np.testing.assert_allclose(motion, known.motion, atol=1e-6 * np.abs(b).max())
 
 
+def followed_path(w: np.ndarray, b: np.ndarray, mu: float, softness: float):
+    """Forces at the end of the path of interior points."""
+    problem = (w, b, np.array([2]), np.array([mu]))
+    contacts, size = contacts_of(problem, np.ones(1))
+    matrix, free, factor = in_one_cone(contacts)
+    x, y = np.array([[[size, 0.0, 0.0]], [[size, 0.0, 0.0]]])
+    solver, share = (elimination_of(matrix), np.empty((1, 3, 3))), 1.0
+    for _ in range(60):
+        share = path_step((matrix, free), contacts[2:], solver, (x, y), softness, share)
+        if share == 0.0:
+            break
+    return factor * y
+
+
 @pytest.mark.parametrize("mu", [0.0, 0.5, math.inf])
 def test_interior_points_come_near(mu: float) -> None:
     """Without Newton's method the answer is near; a lone contact's is known."""
-    w, two = np.eye(3), np.array([2])
-    b = np.array([[-2.0, 3.0, 4.0]])
-    forces = interior_point(w, b, two, np.array([mu]), 4.0, 0.0)
+    w, b = np.eye(3), np.array([[-2.0, 3.0, 4.0]])
+    forces = followed_path(w, b, mu, 0.0)
     along = 5.0 if math.isinf(mu) else 2.0 * mu
     np.testing.assert_allclose(forces, [[2.0, -0.6 * along, -0.8 * along]], atol=1e-5)
-    up = interior_point(w, -b, two, np.array([min(mu, 9.0)]), 4.0, 0.01)
-    assert np.abs(up).max() < 1e-5
+    assert np.abs(followed_path(w, -b, min(mu, 9.0), 0.01)).max() < 1e-5
 
 
 def test_nothing_moves() -> None:
