@@ -334,6 +334,8 @@ def _project(f, tangents, mu, sliding):
 
 
 _TOLERATED = 1e-6
+_GOOD = 1e-8
+"""Residual of Newton's method at which nothing else is tried."""
 _MANY = 100
 """Contacts beyond which the slow methods serve only where nothing is tolerable."""
 
@@ -407,7 +409,7 @@ def solve_contact(
     if not sliding.any():
         given = (delassus, free, tangents, friction)
         forces, residual = by_newton(given, scale)
-    if not residual <= (ACCEPTED if k <= _MANY else tolerated):
+    if not residual <= (_GOOD if k <= _MANY else tolerated):
         rows = np.repeat(scale, 3)
         problem = ContactProblem(
             delassus=rows[:, None] * delassus * rows,

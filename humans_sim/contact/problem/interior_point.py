@@ -10,7 +10,9 @@ cones are the same, :math:`x_0 \ge |\bar x|`, and
 
 is a smooth path that leads to the solution as :math:`\nu` goes to zero. It is followed
 by Newton steps that stay inside the cones (cf. Acary, Armand, Nguyen and Shpakovych
-2023); here the slip :math:`|\bar x|` is differentiated with the rest.
+2023). Here the slip :math:`|\bar x|` is differentiated with the rest, which is quick;
+with a part of its derivative left out the steps are those of a problem nearer to a
+convex one, and longer where the others end at the cones.
 
 Tangents that are held whatever the normal force (infinite friction) are bound to no
 cone: W f + b = 0 is their equation.
@@ -59,7 +61,7 @@ def in_one_cone(problem):
 
 
 @kernel
-def path_step(cone, kinds, solver, point, softness, share):
+def path_step(cone, kinds, solver, point, slip, share):
     """One Newton step along the path; changes the point.
 
     Args:
@@ -67,7 +69,7 @@ def path_step(cone, kinds, solver, point, softness, share):
         kinds: tangents and friction of the contacts.
         solver: elimination and memory for the factors.
         point: x and y (k, 3), inside the cones.
-        softness: of the kink of the slip at rest, relative to the product of x and y.
+        slip: part of the derivative of the slip that is taken.
         share: of the step before that was taken.
 
     Returns:
@@ -85,14 +87,13 @@ def path_step(cone, kinds, solver, point, softness, share):
         for i in range(3):
             gap += x[c, i] * y[c, i] / n
             size = max(size, abs(shift[c, i]))
-    blur = softness * gap
     times(matrix, y, errors)
     # A step that was cut short has come near to the cones: back to the middle.
     target = gap * (_CENTRING if share > _FULL else _RECENTRING)
     for c in range(n):
         for i in range(3):
             errors[c, i] = x[c, i] - errors[c, i] - shift[c, i]
-        along = np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2 + blur)
+        along = np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2)
         errors[c, 0] -= along
         for i in range(3):
             worst = max(worst, abs(errors[c, i]))
@@ -111,8 +112,9 @@ def path_step(cone, kinds, solver, point, softness, share):
         for i in range(1, 3):
             right[c, i] = 0.0
             if along > 0.0:
+                part = slip * x[c, i] / along
                 for j in range(3):
-                    left[c, j, i] += left[c, j, 0] * x[c, i] / along
+                    left[c, j, i] += left[c, j, 0] * part
         for i in range(3):
             for j in range(3):
                 right[c, i] -= diagonal[c, i, j] * y[c, j]
@@ -133,9 +135,10 @@ def path_step(cone, kinds, solver, point, softness, share):
             share = min(share, _INSIDE * _room_of_normal(y[c, 0], right[c, 0]))
             moved[c, 1] = moved[c, 2] = 0.0
             continue
-        along = np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2 + blur)
+        along = np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2)
         if along > 0.0:
-            moved[c, 0] += (x[c, 1] * moved[c, 1] + x[c, 2] * moved[c, 2]) / along
+            along = slip / along
+            moved[c, 0] += along * (x[c, 1] * moved[c, 1] + x[c, 2] * moved[c, 2])
         share = min(share, _INSIDE * _room(x[c], moved[c]))
         share = min(share, _INSIDE * _room(y[c], right[c]))
     for c in range(n):

@@ -44,13 +44,11 @@ from humans_sim.contact.problem.block_matrix import (
     times,
 )
 from humans_sim.contact.problem.interior_point import in_one_cone, path_step
-from humans_sim.contact.problem.law import violation
+from humans_sim.contact.problem.law import ACCEPTED, violation
 from humans_sim.core.kernels import kernel
 
 REGULAR = 1e-10
 """Part of the identity that is always added to W."""
-ACCEPTED = 1e-8
-"""Residual from which repeating brings the forces to a solution."""
 EXACT = 1e-13
 """Residual at which no further round is worth its factors."""
 _NEWTON = 12
@@ -62,12 +60,20 @@ _ENOUGH = 0.1
 """Share of the accepted residual that Newton's method goes on to."""
 _SWEEPS = 100
 _ROUNDS = 15
-_PROXIMAL, _LOWERED = 1e-3, 1e-2
+_PROXIMAL, _AFTER_PATH, _LOWERED = 1e-3, 1e-6, 1e-2
+"""Part of the identity about forces of sweeps and of interior points, and how much of
+it is left from one round to the next."""
 _LOOSE = 0.1
 """Part of its first error to which a problem is solved that only leads to the next."""
 _PATH = 100
-_SHORT, _STALLED = 0.1, 3
-_SOFTNESS = (0.0, 0.01, 0.1)
+_SHORT, _STALLED = 0.1, 2
+_SLIPS = (1.0, 0.9, 0.8, 0.9, 0.7, 0.95, 0.6, 0.9)
+"""Part of the slip's derivative on the path of interior points, try by try."""
+_AWAY = 10.0
+"""Distance from the cones with which a path that ended is taken up again."""
+_SLOW, _PATIENCE = 0.9, 3
+"""Part of the errors that a slow step of Newton's method leaves, and how many of them
+are taken."""
 _IDLE = 1e-12
 """Share of the largest normal force below which a force is rounding."""
 _FEW = 60
@@ -129,7 +135,7 @@ def by_newton(
     forces = np.zeros((len(scale), 3))
     if size == 0.0:
         return forces, 0.0
-    aims = (size, ACCEPTED, EXACT, 0.1 * EXACT)
+    aims = (size, ACCEPTED, EXACT, _ENOUGH * EXACT)
     members, begins = islands_of(contacts.matrix)
     residual = _solve_islands(contacts, (members, begins), forces, aims, _FEW)
     place = np.empty(len(scale), np.int64)
@@ -223,7 +229,8 @@ def solve_island(contacts, start, aims):
     solver = (elimination, factors)
     state = (np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3, 3)))
     forces, centre = start.copy(), _MEMORY * start
-    for attempt in range(2 + len(_SOFTNESS)):
+    one, x, y = in_one_cone(contacts), np.zeros((n, 3)), np.zeros((n, 3))
+    for attempt in range(2 + len(_SLIPS)):
         shift = REGULAR
         if attempt == 1:
             if np.isinf(friction).any():
@@ -233,35 +240,34 @@ def solve_island(contacts, start, aims):
             centre[:] = forces
             shift = _PROXIMAL
         elif attempt > 1:
-            one = in_one_cone(contacts)
-            x, y = np.zeros((n, 3)), np.zeros((n, 3))
-            x[:, 0] = y[:, 0] = size
-            short, share = 0, 1.0
+            away = size
+            if attempt > 2:
+                away = _AWAY * np.sqrt(max((x * y).sum() / n, 0.0)) + REGULAR * size
+            x[:, 0] += away
+            y[:, 0] += away
+            slip, short, share = _SLIPS[attempt - 2], 0, 1.0
             for _ in range(_PATH):
                 share = path_step(
-                    (one[0], one[1]),
-                    (tangents, friction),
-                    solver,
-                    (x, y),
-                    _SOFTNESS[attempt - 2],
-                    share,
+                    (one[0], one[1]), (tangents, friction), solver, (x, y), slip, share
                 )
-                # Where contacts are at the verge of slipping the path ends in ever
-                # shorter steps, next to the solution all the same.
                 short = short + 1 if share < _SHORT else 0
                 if share == 0.0 or short == _STALLED:
                     break
             forces[:] = one[2] * y
+            shift = _AFTER_PATH
             centre[:] = forces
         for _ in range(_ROUNDS):
-            near = (shift, centre)
+            near = (shift, centre, attempt % 2 == 1)
             norm = newton_begin(contacts, near, forces, state)
             last = shift <= REGULAR
             enough = max(goal * size, 0.0 if last else _LOOSE * norm)
+            slow = 0
             for _ in range(_NEWTON):
-                if not norm > enough:
+                if not norm > enough or slow == _PATIENCE:
                     break
+                before = norm
                 norm = newton_step(contacts, near, forces, state, solver, norm)
+                slow += norm > _SLOW * before
             trial = forces.copy()
             confine(trial, tangents, friction)
             error = residual_of(contacts, trial, size)
@@ -271,7 +277,7 @@ def solve_island(contacts, start, aims):
                 residual = error
             if residual <= exact or (residual <= accepted and not improved):
                 break
-            if attempt == 0 and residual > accepted:
+            if last and residual > accepted:
                 break
             shift = max(_LOWERED * shift, REGULAR)
             centre[:] = forces
@@ -294,7 +300,8 @@ def newton_step(contacts, near, forces, state, solver, norm):
 
     Args:
         contacts: the problem.
-        near: part of the identity that is added to W, and about which forces.
+        near: part of the identity that is added to W, about which forces, and whether
+            the whole step is taken, or next to none of it, where no part of it helps.
         forces: (k, 3).
         state: motion (k, 3), errors (k, 3) and the slope of the projections there.
         solver: elimination and memory for the factors.
@@ -305,7 +312,7 @@ def newton_step(contacts, near, forces, state, solver, norm):
     """
     motion, errors, slope = state
     elimination, factors = solver
-    shift, _ = near
+    shift, _, whole = near
     n = forces.shape[0]
     diagonal = (shift - 1.0) * slope
     for c in range(n):
@@ -323,9 +330,13 @@ def newton_step(contacts, near, forces, state, solver, norm):
     new = _errors(contacts, forces, motion, errors, slope)
     share = 1.0
     while not new <= (1.0 - 1e-4 * share) * norm:
-        # The shortest step is taken in any case: the errors have kinks, and beyond one
-        # the way down may begin.
         if share < SEARCH:
+            # Either way it is taken: the errors have kinks, and beyond one the way
+            # down may begin.
+            for c in range(n):
+                for i in range(3):
+                    if whole:
+                        forces[c, i] = at[c, i] - step[c, i]
             _motion_near(contacts, near, forces, motion)
             return _errors(contacts, forces, motion, errors, slope)
         share *= 0.5
@@ -340,7 +351,7 @@ def newton_step(contacts, near, forces, state, solver, norm):
 @kernel
 def _motion_near(contacts, near, forces, motion):
     """Motion that forces cause, part of the identity added to W."""
-    shift, centre = near
+    shift, centre, _ = near
     free = contacts.free
     times(contacts.matrix, forces, motion)
     for c in range(forces.shape[0]):
