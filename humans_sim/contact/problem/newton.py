@@ -59,7 +59,7 @@ become even. To make them so at once is a long way with kinks on it."""
 _ENOUGH = 0.1
 """Share of the accepted residual that Newton's method goes on to."""
 _SWEEPS = 100
-_ROUNDS = 15
+_ROUNDS = 20
 _PROXIMAL, _AFTER_PATH, _LOWERED = 1e-3, 1e-6, 1e-2
 """Part of the identity about forces of sweeps and of interior points, and how much of
 it is left from one round to the next."""
@@ -229,32 +229,40 @@ def solve_island(contacts, start, aims):
     solver = (elimination, factors)
     state = (np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3, 3)))
     forces, centre = start.copy(), _MEMORY * start
-    one, x, y = in_one_cone(contacts), np.zeros((n, 3)), np.zeros((n, 3))
+    x, y = np.zeros((n, 3)), np.zeros((n, 3))
+    cone = (matrix, free, x)
     for attempt in range(2 + len(_SLIPS)):
-        shift = REGULAR
+        shift = held = REGULAR
         if attempt == 1:
             if np.isinf(friction).any():
                 continue
             forces[:] = best
             sweep_blocks(contacts, forces, _SWEEPS)
             centre[:] = forces
-            shift = _PROXIMAL
+            shift, held = _PROXIMAL, 1.0
         elif attempt > 1:
             away = size
-            if attempt > 2:
+            if attempt == 2:
+                cone = in_one_cone(contacts)
+            else:
                 away = _AWAY * np.sqrt(max((x * y).sum() / n, 0.0)) + REGULAR * size
             x[:, 0] += away
             y[:, 0] += away
             slip, short, share = _SLIPS[attempt - 2], 0, 1.0
             for _ in range(_PATH):
                 share = path_step(
-                    (one[0], one[1]), (tangents, friction), solver, (x, y), slip, share
+                    (cone[0], cone[1]),
+                    (tangents, friction),
+                    solver,
+                    (x, y),
+                    slip,
+                    share,
                 )
                 short = short + 1 if share < _SHORT else 0
                 if share == 0.0 or short == _STALLED:
                     break
-            forces[:] = one[2] * y
-            shift = _AFTER_PATH
+            forces[:] = cone[2] * y
+            shift, held = _AFTER_PATH, _PROXIMAL
             centre[:] = forces
         for _ in range(_ROUNDS):
             near = (shift, centre, attempt % 2 == 1)
@@ -277,10 +285,15 @@ def solve_island(contacts, start, aims):
                 residual = error
             if residual <= exact or (residual <= accepted and not improved):
                 break
-            if last and residual > accepted:
+            if norm <= enough:
+                held, shift = shift, max(_LOWERED * shift, REGULAR)
+                centre[:] = forces
+            elif attempt == 0 or attempt > 1 and last:
                 break
-            shift = max(_LOWERED * shift, REGULAR)
-            centre[:] = forces
+            else:
+                # Back, and on by a shorter way.
+                shift = np.sqrt(shift * held)
+                forces[:] = centre
         if residual <= accepted:
             break
     return best, residual
