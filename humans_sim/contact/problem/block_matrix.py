@@ -65,10 +65,12 @@ def blocks_of(matrix, scale):
     for c in range(n):
         starts[c] = count
         for d in range(n):
-            used = c == d
-            for i in range(3 * c, 3 * c + 3):
-                for j in range(3 * d, 3 * d + 3):
-                    used |= matrix[i, j] != 0.0
+            # Mostly the normals tell.
+            used = c == d or matrix[3 * c, 3 * d] != 0.0
+            if not used:
+                for i in range(3 * c, 3 * c + 3):
+                    for j in range(3 * d, 3 * d + 3):
+                        used |= matrix[i, j] != 0.0
             if used:
                 columns[count] = d
                 count += 1
@@ -107,6 +109,8 @@ def islands_of(matrix):
     """
     _, starts, columns = matrix
     n = starts.shape[0] - 1
+    if columns.shape[0] == n * n:
+        return np.arange(n), np.array([0, n])
     root = np.arange(n)
     for c in range(n):
         for m in range(starts[c], starts[c + 1]):
@@ -167,6 +171,23 @@ def elimination_of(matrix):
     """Order of least degree, and the blocks that elimination fills."""
     _, starts, columns = matrix
     n = starts.shape[0] - 1
+    order, first = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
+    later = np.empty(n * (n - 1) // 2, np.int64)
+    place = np.full((n, n), -1, np.int32)
+    count = blocks = 0
+    if columns.shape[0] == n * n:
+        # All meet all: any order will do.
+        for c in range(n):
+            order[c] = c
+            place[c, c] = blocks
+            for a in range(c + 1, n):
+                later[count] = a
+                count += 1
+                place[c, a] = blocks + a - c
+                place[a, c] = blocks + a - c + n - 1 - c
+            first[c + 1] = count
+            blocks += 1 + 2 * (n - 1 - c)
+        return Elimination(order, first, later, place)
     meets, degree = np.zeros((n, n), np.bool_), np.zeros(n, np.int64)
     for c in range(n):
         for m in range(starts[c], starts[c + 1]):
@@ -174,11 +195,7 @@ def elimination_of(matrix):
     for c in range(n):
         meets[c, c] = False
         degree[c] = meets[c].sum()
-    order, first = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
-    later = np.empty(n * (n - 1) // 2, np.int64)
-    place = np.full((n, n), -1, np.int32)
     left = np.arange(n)
-    count = blocks = 0
     for s in range(n):
         best = s
         for a in range(s + 1, n):
@@ -206,7 +223,7 @@ def elimination_of(matrix):
                     degree[a] += 1
                     degree[b] += 1
         blocks += 1 + 2 * (count - begin)
-    return Elimination(order, first, later[:count].copy(), place)
+    return Elimination(order, first, later[:count], place)
 
 
 @kernel

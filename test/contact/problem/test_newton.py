@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from contact_law import law_error, random_problem
 
 import humans_sim as hs
 from humans_sim.contact.geometry.ground import Ground
@@ -137,3 +138,78 @@ def test_nothing_moves() -> None:
     )
     np.testing.assert_array_equal(forces, 0.0)
     assert residual == 0.0
+
+
+def heap(seed: int, bodies: int):
+    """W, b and friction of a heap: up to four points wherever two bodies are near."""
+    rng = np.random.default_rng(seed)
+    side = math.ceil(bodies ** (1 / 3))
+    grid = [(i % side, i // side % side, i // side**2) for i in range(bodies)]
+    place = np.array(grid) + rng.uniform(-0.12, 0.12, (bodies, 3))
+    rows = []
+    for i in range(bodies):
+        for j in range(i):
+            apart = place[i] - place[j]
+            if np.linalg.norm(apart) > 1.15:
+                continue
+            normal = apart / np.linalg.norm(apart)
+            frame = np.linalg.svd(normal[None])[2]
+            frame[0] = normal
+            for angle in np.arange(4) * np.pi / 2 if rng.random() < 0.8 else [0.0]:
+                point = 0.5 * (place[i] + place[j])
+                point = (
+                    point + 0.25 * np.array([0, np.cos(angle), np.sin(angle)]) @ frame
+                )
+                block = np.zeros((3, 6 * bodies))
+                for body, sign in ((i, 1.0), (j, -1.0)):
+                    arm = np.cross(np.tile(point - place[body], (3, 1)), frame)
+                    block[:, 6 * body : 6 * body + 6] = sign * np.hstack([frame, arm])
+                rows.append(block)
+    flat = np.concatenate(rows)
+    mass = np.repeat(10.0 ** rng.uniform(-1, 1, bodies), 6)
+    mass.reshape(-1, 6)[:, 3:] *= 0.1
+    motion = np.tile([0.0, 0.0, -STEP * 9.81, 0.0, 0.0, 0.0], bodies)
+    motion[2] = STEP * 9.81
+    motion += 1e-3 * rng.normal(size=6 * bodies)
+    friction = rng.uniform(0.2, 1.0, len(rows))
+    return (flat / mass) @ flat.T, (flat @ motion).reshape(-1, 3), friction
+
+
+def test_heaps() -> None:
+    """Bodies that press on each other at some hundred redundant points, from cold."""
+    for seed in range(4):
+        w, b, friction = heap(seed, 18)
+        two = np.full(len(friction), 2)
+        assert len(friction) > 60
+        forces = solve_contact(w, b, two, friction).forces
+        assert law_error(w, b, friction, forces) < ACCEPTED
+
+
+def test_islands_are_solved_one_by_one() -> None:
+    """Robots that know nothing of each other have the forces that each has alone."""
+    rng = np.random.default_rng(9)
+    parts = [random_problem(rng) for _ in range(6)]
+    friction = [np.full(len(b), 0.4) for _, b in parts]
+    motion = np.concatenate([b for _, b in parts])
+    k = len(motion)
+    whole, first = np.zeros((3 * k, 3 * k)), 0
+    for w, _ in parts:
+        whole[first : first + len(w), first : first + len(w)] = w
+        first += len(w)
+    mixed = rng.permutation(k)
+    rows = (3 * mixed[:, None] + np.arange(3)).ravel()
+    forces, residual = solve_near(
+        whole[np.ix_(rows, rows)],
+        motion[mixed],
+        np.full(k, 2),
+        np.concatenate(friction)[mixed],
+        np.zeros((k, 3)),
+        ACCEPTED,
+    )
+    assert residual < ACCEPTED
+    ordered, first = np.empty((k, 3)), 0
+    ordered[mixed] = forces
+    for (w, b), mu in zip(parts, friction, strict=True):
+        own = ordered[first : first + len(b)]
+        assert law_error(w, b, mu, own) < 1e-7
+        first += len(b)
