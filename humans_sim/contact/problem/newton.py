@@ -59,7 +59,8 @@ become even. To make them so at once is a long way with kinks on it."""
 _ENOUGH = 0.1
 """Share of the accepted residual that Newton's method goes on to."""
 _SWEEPS = 100
-_ROUNDS = 20
+_ROUNDS, _FEWER = 20, 6
+"""Proximal steps of each try; of islands that are not small."""
 _PROXIMAL, _AFTER_PATH, _LOWERED = 1e-3, 1e-6, 1e-2
 """Part of the identity about forces of sweeps and of interior points, and how much of
 it is left from one round to the next."""
@@ -264,7 +265,7 @@ def solve_island(contacts, start, aims):
             forces[:] = cone[2] * y
             shift, held = _AFTER_PATH, _PROXIMAL
             centre[:] = forces
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if n <= _FEW else _FEWER):
             near = (shift, centre, attempt % 2 == 1)
             norm = newton_begin(contacts, near, forces, state)
             last = shift <= REGULAR
