@@ -98,7 +98,7 @@ def test_models_agree_with_their_system(name: str) -> None:
 
 
 def test_free_bodies_beside_a_robot() -> None:
-    """Mass matrix, bias and Jacobian of roots whose velocity is in the world's frame."""
+    """Mass, bias and Jacobian of roots whose velocity is in the world's frame."""
     robot = hs.load_model("khr1")
     bodies = [SceneBody.box(f"box{k}", 1.0 + k, (0.1, 0.2, 0.3)) for k in range(2)]
     scene = SceneSystem(bodies, robot=robot)

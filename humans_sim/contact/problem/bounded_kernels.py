@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.problem.newton import CONVERGED, REGULAR, SEARCH, solve_near
+from humans_sim.contact.problem.newton import REGULAR, SEARCH, solve_near
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
 from humans_sim.core.kernels import kernel
 
 _NEWTON = 20
+_CONVERGED = 1e-11
 _TURNS = 40
 _SWEEPS = 10
 _SMALL = 1e-9
@@ -109,14 +110,14 @@ def solve_bounded(delassus, free, law, groups, start, accepted):
     exact = _Problem(matrix, motion, k, discs)
     near = _Problem(regular, motion, k, discs)
     forces = start / scale
-    _newton(near, forces, CONVERGED * largest)
+    _newton(near, forces, _CONVERGED * largest)
     _confine(k, discs, forces)
     residual = _residual(exact, forces) / largest
     if not residual <= accepted:
         trial = _in_turns(exact, law, start / scale, accepted)
         for polish in range(2):
             if polish:
-                _newton(near, trial, CONVERGED * largest)
+                _newton(near, trial, _CONVERGED * largest)
             _confine(k, discs, trial)
             other = _residual(exact, trial) / largest
             if not other >= residual:

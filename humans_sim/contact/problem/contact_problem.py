@@ -13,17 +13,17 @@ one step of the time-stepping method. A contact that slides already has a known
 direction of friction. Infinite friction is the manual's sticking law: the tangents of a
 closed contact are held whatever its normal force.
 
-Method: Newton's method (:mod:`~humans_sim.contact.problem.newton`), with interior
-points where it fails; beyond some fifty contacts that meet few others each, its sparse
-form (:mod:`~humans_sim.contact.problem.sparse_newton`). W need not be quite symmetric
-for them. Then the others, until one arrives: Gauss-Seidel sweeps, each contact solved
-exactly (open, stick, or slip with the direction found by bisection), until the modes
-can be read off; the linear equations of those modes are solved and the answer is
+Method: Newton's method, with interior points where it does not arrive
+(:mod:`~humans_sim.contact.problem.newton`), island by island: contacts that meet others
+only far away cost no more than alone. W need not be quite symmetric for it. Up to some
+fifty contacts the others follow, until one arrives: Gauss-Seidel sweeps, each contact
+solved exactly (open, stick, or slip with the direction found by bisection), until the
+modes can be read off; the linear equations of those modes are solved and the answer is
 verified. Where the sweeps cycle, the fixed point of De Saxce's form is followed: with
 :math:`\mu |u_t|` added to the normal motion and held, the problem is a convex one on
-the cones, solved by accelerated projected gradients. Very many sweeps are the last: a
-robot that falls on its side needs one of these two now and then. The best of all is
-the answer.
+the cones, solved by accelerated projected gradients. Very many sweeps are the last. The
+best of all is the answer. All of it ends in bounded time, and a signal comes through
+between the steps of large problems.
 
 Contacts that slide in a known direction begin with the sweeps: of two solutions
 (Painleve) these take the stable one. Newton's method comes next.
@@ -45,47 +45,50 @@ from humans_sim.contact.problem.law import (
     ACCEPTED,
     ContactProblem,
     better,
-    is_sliding,
     modes_of,
     motion_of,
     residual_of,
 )
-from humans_sim.contact.problem.newton import by_newton
-from humans_sim.contact.problem.sparse_newton import BlockMatrix, by_sparse_newton
+from humans_sim.contact.problem.newton import by_newton, scale_of
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.kernels import kernel
 
 _FIRST_SWEEPS = 20
 _LAST_SWEEPS = 640
 _MANY_SWEEPS = 50000
+_BLOCK = 100_000
+"""Pairs of contacts in a block of sweeps, some 10 ms."""
 _ANGLES = 24
 
 
-@kernel
-def by_sweeps(problem):
+def by_sweeps(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray, float]:
     """Forces of the best of some hundred sweeps (k, 3), and their residual."""
     return _sweep_on(problem, _FIRST_SWEEPS, _LAST_SWEEPS)
 
 
-@kernel
-def by_many_sweeps(problem):
+def by_many_sweeps(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray, float]:
     """The same of very many, where nothing else helped."""
     return _sweep_on(problem, _MANY_SWEEPS, _MANY_SWEEPS)
 
 
-@kernel
-def _sweep_on(problem, sweeps, most):
-    """Sweeps, twice as many each time, until an answer is accepted."""
-    _, free, _, _, _ = problem
-    forces = np.zeros(free.shape)
+def _sweep_on(
+    problem: tuple[np.ndarray, ...], sweeps: int, most: int
+) -> tuple[np.ndarray, float]:
+    """Sweeps, twice as many each time, until an answer is accepted.
+
+    They are made in blocks: between these, signals come through.
+    """
+    forces = np.zeros(problem[1].shape)
     best, residual = forces.copy(), np.inf
+    block = max(1, _BLOCK // len(forces) ** 2)
     while residual > ACCEPTED and sweeps <= most:
-        _sweep(problem, forces, sweeps)
+        for done in range(0, sweeps, block):
+            _sweep(problem, forces, min(block, sweeps - done))
         if not np.abs(forces).max() < 1e150:
             break
         residual = better(problem, forces, best, residual)
         sweeps *= 2
-    return best, residual
+    return best, float(residual)
 
 
 @kernel
@@ -235,13 +238,13 @@ def by_newton_along_slides(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray,
         reached[c, 1:] = 0.0
     known = np.isin(np.arange(len(free)), slides)
     forces, _ = by_newton(
-        ContactProblem(
-            np.ascontiguousarray(oblique),
+        (
+            oblique,
             reached,
             np.where(known, 0, tangents),
             np.where(known, 0.0, friction),
-            np.zeros_like(sliding),
-        )
+        ),
+        np.ones(len(free)),
     )
     forces[slides, 1:] = (
         -(friction[slides] * forces[slides, 0])[:, None] * sliding[slides]
@@ -254,37 +257,31 @@ _GRADIENT_STEPS = 300
 _RELAXATION = 0.7
 
 
-@kernel
-def by_fixed_point(problem):
+def by_fixed_point(problem: tuple[np.ndarray, ...]) -> tuple[np.ndarray, float]:
     """Follow the fixed point of De Saxce's form; forces (k, 3) and their residual."""
     delassus, free, tangents, friction, sliding = problem
-    n = free.shape[0]
+    n = len(free)
     forces = np.zeros((n, 3))
     best, residual = forces.copy(), np.inf
     largest = np.linalg.eigvalsh(delassus)[-1]
     if not largest > 0.0:
         return best, residual
-    step = 1.0 / largest
-    slip = np.zeros(n)
-    shifted = free.copy()
-    convex = ContactProblem(delassus, shifted, tangents, friction, sliding)
-    u = np.empty(3)
+    slip, shifted = np.zeros(n), free.copy()
+    convex = (delassus, shifted, tangents, friction, sliding)
+    raised = np.where((tangents > 0) & np.isfinite(friction), friction, 0.0)
+    unknown = ~sliding.any(axis=1)
     for _ in range(_FIXED_POINT_STEPS):
-        for c in range(n):
-            finite = tangents[c] > 0 and not np.isinf(friction[c])
-            shifted[c, 0] = free[c, 0] + (friction[c] * slip[c] if finite else 0.0)
-        _descend(convex, forces, step)
+        shifted[:, 0] = free[:, 0] + raised * slip
+        _descend(convex, forces, 1.0 / largest)
         if not np.abs(forces).max() < 1e150:
             break
-        for c in range(n):
-            if is_sliding(sliding, c):
-                continue
-            motion_of(delassus, free, forces, c, u)
-            slip[c] += _RELAXATION * (np.sqrt(u[1] ** 2 + u[2] ** 2) - slip[c])
+        motion = free + (delassus @ forces.ravel()).reshape(n, 3)
+        along = np.hypot(motion[:, 1], motion[:, 2])
+        slip[unknown] += _RELAXATION * (along - slip)[unknown]
         residual = better(problem, forces, best, residual)
         if residual <= ACCEPTED:
             break
-    return best, residual
+    return best, float(residual)
 
 
 @kernel
@@ -335,10 +332,11 @@ def _project(f, tangents, mu, sliding):
 
 
 _TOLERATED = 1e-6
-_SPARSE, _DENSITY = 50, 0.3
-"""Contacts, and share of pairs that meet, at which the sparse form is the faster."""
-_MANY = 100
-"""Contacts beyond which the slow methods serve only where nothing is tolerable."""
+_GOOD = 1e-8
+"""Residual of Newton's method at which nothing else is tried."""
+_MANY = 50
+"""Contacts beyond which Newton's method has the last word: the others would take
+minutes."""
 
 
 class ContactProblemError(HumansError):
@@ -402,46 +400,38 @@ def solve_contact(
     forces = np.zeros((k, 3))
     if k == 0:
         return ContactSolution(forces, free, np.zeros(0, dtype=np.int64), 0.0)
-    # Contacts of different units (metres, radians) are put on one scale.
-    scale = np.sqrt(np.maximum(np.diag(delassus)[::3], 1e-300))
-    scale = np.where(scale > 1e-9 * scale.max(), 1.0 / scale, 1.0 / scale.max())
-    rows = np.repeat(scale, 3)
-    problem = ContactProblem(
-        delassus=np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
-        free=np.ascontiguousarray(scale[:, None] * free, dtype=float),
-        tangents=np.asarray(tangents, dtype=np.int64),
-        friction=np.asarray(friction, dtype=float),
-        sliding=sliding,
-    )
-    fields = tuple(problem)
-    best, best_residual = forces, residual_of(fields, forces)
-    quick = (_by_newton, by_sweeps)
-    if sliding.any():
-        quick = (by_sweeps, by_newton_along_slides)
-    slow = (by_fixed_point, by_many_sweeps) if patient else ()
-    for attempt in (*quick, *slow):
-        if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
-            break
-        other, residual = attempt(fields)
-        if residual < best_residual:
-            best, best_residual = other, residual
-    if not best_residual <= tolerated:
+    tangents = np.asarray(tangents, dtype=np.int64)
+    friction = np.asarray(friction, dtype=float)
+    delassus = np.ascontiguousarray(delassus, dtype=float)
+    free = np.ascontiguousarray(free, dtype=float)
+    scale, residual = scale_of(delassus), np.inf
+    if not sliding.any():
+        given = (delassus, free, tangents, friction)
+        forces, residual = by_newton(given, scale)
+    if sliding.any() or (k <= _MANY and not residual <= _GOOD):
+        rows = np.repeat(scale, 3)
+        problem = ContactProblem(
+            delassus=rows[:, None] * delassus * rows,
+            free=scale[:, None] * free,
+            tangents=tangents,
+            friction=friction,
+            sliding=sliding,
+        )
+        known = (by_sweeps, by_newton_along_slides) if sliding.any() else (by_sweeps,)
+        slow = (by_fixed_point, by_many_sweeps) if patient else ()
+        for attempt in (*known, *slow):
+            other, other_residual = attempt(tuple(problem))
+            if other_residual < residual:
+                forces, residual = other, other_residual
+            if residual <= ACCEPTED:
+                break
+    if not residual <= tolerated:
         raise ContactProblemError(
             "no contact forces were found that obey the law; sliding under much "
             "friction can have none (Painleve)",
-            best_residual,
+            residual,
         )
-    mode = modes_of(best, problem.tangents, problem.friction, sliding)
-    best = best * scale[:, None]
-    motion = free + (delassus @ best.ravel()).reshape(k, 3)
-    return ContactSolution(best, motion, mode, float(best_residual))
-
-
-def _by_newton(problem):
-    """Newton's method, by the form that suits the number of contacts."""
-    delassus, free, _, _, _ = problem
-    if len(free) >= _SPARSE:
-        blocks = BlockMatrix.of_dense(delassus)
-        if blocks.density <= _DENSITY:
-            return by_sparse_newton(problem, blocks)
-    return by_newton(problem)
+    mode = modes_of(forces, tangents, friction, sliding)
+    forces = forces * scale[:, None]
+    motion = free + (delassus @ forces.ravel()).reshape(k, 3)
+    return ContactSolution(forces, motion, mode, float(residual))

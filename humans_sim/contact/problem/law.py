@@ -258,34 +258,46 @@ def residual_of(problem, forces):
     u = np.empty(3)
     for c in range(n):
         motion_of(delassus, free, forces, c, u)
-        w = max(delassus[3 * c, 3 * c], 1e-9 * stiffness)
-        f = forces[c]
-        # 0 <= u_n, f_n, and one of them zero
-        worst = max(worst, abs(u[0] - max(0.0, u[0] - w * f[0])))
-        if f[0] < 0.0:
-            worst = max(worst, -w * f[0])
-        if tangents[c] == 0 or friction[c] == 0.0:
-            continue
-        mu = friction[c]
-        if is_sliding(sliding, c):
-            for i in range(2):
-                worst = max(worst, w * abs(f[1 + i] + mu * f[0] * sliding[c, i]))
-            continue
-        if np.isinf(mu):
-            for i in range(tangents[c]):
-                worst = max(worst, abs(u[1 + i]))
-            continue
-        # f_t is the projection of f_t - u_t / w on the disc of radius mu f_n
-        p1, p2 = f[1] - u[1] / w, f[2] - u[2] / w
-        if tangents[c] == 1:
-            p2 = 0.0
-        length, radius = np.sqrt(p1 * p1 + p2 * p2), mu * max(0.0, f[0])
-        if length > radius:
-            p1 *= radius / length
-            p2 *= radius / length
-        worst = max(worst, w * abs(f[1] - p1))
-        worst = max(worst, w * abs(f[2] - p2))
+        mobility = max(delassus[3 * c, 3 * c], 1e-9 * stiffness)
+        kind = (tangents[c], friction[c], sliding[c])
+        worst = max(worst, violation(mobility, u, forces[c], kind))
     return worst / size
+
+
+@kernel
+def violation(w, u, f, kind):
+    """Violation of the law by one contact, in the units of motion.
+
+    Args:
+        w: its mobility, by which forces are compared with motion.
+        u: its motion (3,).
+        f: its force (3,).
+        kind: number of its tangents, its friction, its known direction of sliding.
+    """
+    tangents, mu, sliding = kind
+    # 0 <= u_n, f_n, and one of them zero
+    worst = abs(u[0] - max(0.0, u[0] - w * f[0]))
+    if f[0] < 0.0:
+        worst = max(worst, -w * f[0])
+    if tangents == 0 or mu == 0.0:
+        return worst
+    if sliding[0] != 0.0 or sliding[1] != 0.0:
+        for i in range(2):
+            worst = max(worst, w * abs(f[1 + i] + mu * f[0] * sliding[i]))
+        return worst
+    if np.isinf(mu):
+        for i in range(tangents):
+            worst = max(worst, abs(u[1 + i]))
+        return worst
+    # f_t is the projection of f_t - u_t / w on the disc of radius mu f_n
+    p1, p2 = f[1] - u[1] / w, f[2] - u[2] / w
+    if tangents == 1:
+        p2 = 0.0
+    length, radius = np.sqrt(p1 * p1 + p2 * p2), mu * max(0.0, f[0])
+    if length > radius:
+        p1 *= radius / length
+        p2 *= radius / length
+    return max(worst, w * abs(f[1] - p1), w * abs(f[2] - p2))
 
 
 @kernel

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The contact problem by Newton's method, started from forces that are nearly right.
+r"""The contact problem by Newton's method, from forces that are nearly right or none.
 
-One step of the time-stepping method is a contact problem that differs little from the
-one before it. With Alart and Curnier's functions, which are zero where the law holds,
+With Alart and Curnier's functions, which are zero where the law holds,
 
 .. math:: F_n = f_n - \max(0, f_n - u_n), \qquad
    F_t = f_t - \operatorname{proj}_{|\cdot| \le \mu \max(0, f_n - u_n)} (f_t - u_t),
 
-Newton's method finds the modes and the forces together, mostly in one to three
-iterations. Where it does not arrive, interior points come near to a solution from afar,
-and Newton's method ends what they began.
+Newton's method finds the modes and the forces together. One step of the time-stepping
+method is a contact problem that differs little from the one before it: from its forces
+one to three iterations are enough, mostly.
 
 Redundant contacts make W singular, so a little of the identity is added to it: forces
 become even from step to step, and the motion is wrong by 1e-10 of the free motion,
-about 1e-12 m/s for a robot that stands. The residual is that of W itself.
+about 1e-12 m/s for a robot that stands. The residual is that of W itself. Where it
+matters the identity is taken out again: about the forces that it led to, it has next
+to no effect (the proximal point method).
 
-*Interior points*, from any start. De Saxce's form of the law: with :math:`\mu |u_t|`
-added to the normal motion, motion and force lie in cones that are dual to each other,
-and their product is zero. In the variables :math:`x = (u_n + \mu |u_t|, \mu u_t)` and
-:math:`y = (f_n, f_t / \mu)` both cones are the same, :math:`x_0 \ge |\bar x|`, and
+Where Newton's method does not arrive, Gauss-Seidel sweeps come nearer at little cost,
+and from there the proximal point method leads on: a larger part of the identity about
+the forces reached makes each of its problems well posed, and is lowered from one to the
+next. Interior points (:mod:`~humans_sim.contact.problem.interior_point`) come near to a
+solution from afar, and Newton's method ends what they began.
 
-.. math:: x = Q W Q\, y + Q b + |\bar x| e_0, \qquad x \circ y = \nu e
-
-is a smooth path that leads to the solution as :math:`\nu` goes to zero. It is followed
-by Newton steps that stay inside the cones (cf. Acary, Armand, Nguyen and Shpakovych
-2023); here the slip :math:`|\bar x|` is differentiated with the rest.
+Contacts that meet no others are solved island by island; the equations are those of
+:mod:`~humans_sim.contact.problem.block_matrix`, with as many blocks as there are pairs
+that meet.
 """
 
 from __future__ import annotations
@@ -33,328 +33,384 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.problem.law import ContactProblem, motion_of, residual_of
-from humans_sim.core.dense_kernels import cholesky_solve, lu_factor, lu_solve
+from humans_sim.contact.problem.block_matrix import (
+    BlockMatrix,
+    blocks_of,
+    elimination_of,
+    factor_blocks,
+    islands_of,
+    part_of,
+    solve_blocks,
+    times,
+)
+from humans_sim.contact.problem.interior_point import in_one_cone, path_step
+from humans_sim.contact.problem.law import ACCEPTED, violation
 from humans_sim.core.kernels import kernel
 
-_STEPS = 60
-_CENTRING = 0.1
-_RECENTRING, _FULL = 0.8, 0.8
-_INSIDE = 0.95
-_INTERIOR_NEAR = 1e-8
-_SHORT, _STALLED = 0.1, 3
-
-
-class _PathPoint(NamedTuple):
-    """A point near the path, how far off it is, and where to go next.
-
-    Attributes:
-        x: motions (k, 3), inside the cone.
-        y: forces (k, 3), inside the cone.
-        errors: how far x is from what y causes (k, 3).
-        blur: by which the kink of the slip at rest is rounded off.
-        target: product of x and y to aim for.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    errors: np.ndarray
-    blur: float
-    target: float
-
-
-@kernel
-def interior_point(delassus, free, tangents, friction, size, softness):
-    r"""Forces next to a solution (k, 3); from there the modes can be seen."""
-    n = friction.shape[0]
-    matrix, shift = _in_one_cone(delassus, free, tangents, friction)
-    x, y = np.zeros((n, 3)), np.zeros((n, 3))
-    x[:, 0], y[:, 0] = size, size
-    errors, dx, step = np.empty((n, 3)), np.empty((n, 3)), np.empty(3 * n)
-    jacobian, order = np.empty((3 * n, 3 * n)), np.empty(3 * n, np.int64)
-    short, share = 0, 1.0
-    for _ in range(_STEPS):
-        gap = 0.0
-        for c in range(n):
-            for i in range(3):
-                gap += x[c, i] * y[c, i] / n
-        blur = softness * gap
-        worst = _path_errors(matrix, shift, x, y, blur, errors)
-        if max(worst, np.sqrt(gap)) < _INTERIOR_NEAR * size:
-            break
-        # A step that was cut short has come near to the cones: back to the middle.
-        target = gap * (_CENTRING if share > _FULL else _RECENTRING)
-        point = _PathPoint(x, y, errors, blur, target)
-        _path_jacobian(matrix, tangents, friction, point, jacobian, step)
-        if not lu_factor(jacobian, order):
-            break
-        lu_solve(jacobian, order, step)
-        share = 1.0
-        for c in range(n):
-            held = tangents[c] > 0 and np.isinf(friction[c])
-            for i in range(3):
-                total = -errors[c, i]
-                for j in range(3 * n):
-                    total += matrix[3 * c + i, j] * step[j]
-                dx[c, i] = total
-            if held:
-                room = _room_of_normal(x[c, 0], dx[c, 0])
-                share = min(share, _INSIDE * room)
-                room = _room_of_normal(y[c, 0], step[3 * c])
-                share = min(share, _INSIDE * room)
-                dx[c, 1] = dx[c, 2] = 0.0
-                continue
-            along = np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2 + blur)
-            if along > 0.0:
-                dx[c, 0] += (x[c, 1] * dx[c, 1] + x[c, 2] * dx[c, 2]) / along
-            share = min(share, _INSIDE * _room(x[c], dx[c]))
-            share = min(share, _INSIDE * _room(y[c], step[3 * c : 3 * c + 3]))
-        for c in range(n):
-            for i in range(3):
-                x[c, i] += share * dx[c, i]
-                y[c, i] += share * step[3 * c + i]
-        # Where contacts are at the verge of slipping the path ends in ever shorter
-        # steps, next to the solution all the same.
-        short = short + 1 if share < _SHORT else 0
-        if short == _STALLED:
-            break
-    for c in range(n):
-        if tangents[c] > 0 and not np.isinf(friction[c]):
-            y[c, 1] *= friction[c]
-            y[c, 2] *= friction[c]
-    return y
-
-
-@kernel
-def _in_one_cone(delassus, free, tangents, friction):
-    """Q W Q and Q b; tangents without friction and missing ones become zero."""
-    n = friction.shape[0]
-    factor = np.zeros(3 * n)
-    for c in range(n):
-        factor[3 * c] = 1.0
-        for i in range(tangents[c]):
-            held = np.isinf(friction[c])
-            factor[3 * c + 1 + i] = 1.0 if held else friction[c]
-    matrix, shift = np.empty((3 * n, 3 * n)), np.empty((n, 3))
-    for r in range(3 * n):
-        shift[r // 3, r % 3] = factor[r] * free[r // 3, r % 3]
-        for j in range(3 * n):
-            matrix[r, j] = factor[r] * delassus[r, j] * factor[j]
-    return matrix, shift
-
-
-@kernel
-def _path_errors(matrix, shift, x, y, blur, errors):
-    """How far x is from what y causes; the largest."""
-    n = x.shape[0]
-    worst = 0.0
-    for c in range(n):
-        motion_of(matrix, shift, y, c, errors[c])
-        for i in range(3):
-            errors[c, i] = x[c, i] - errors[c, i]
-        errors[c, 0] -= np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2 + blur)
-        for i in range(3):
-            worst = max(worst, abs(errors[c, i]))
-    return worst
-
-
-@kernel
-def _path_jacobian(matrix, tangents, friction, point, jacobian, right):
-    """Newton's equations of the path for y alone."""
-    x, y, errors, blur, target = point
-    n = x.shape[0]
-    for c in range(n):
-        r = 3 * c
-        x0, x1, x2 = x[c, 0], x[c, 1], x[c, 2]
-        y0, y1, y2 = y[c, 0], y[c, 1], y[c, 2]
-        e0, e1, e2 = errors[c, 0], errors[c, 1], errors[c, 2]
-        if tangents[c] > 0 and np.isinf(friction[c]):
-            # The tangents are held: no cone binds them to the normal.
-            for j in range(3 * n):
-                jacobian[r, j] = y0 * matrix[r, j]
-                jacobian[r + 1, j] = matrix[r + 1, j]
-                jacobian[r + 2, j] = matrix[r + 2, j]
-            jacobian[r, r] += x0
-            if tangents[c] == 1:
-                jacobian[r + 2, r + 2] = 1.0
-            right[r] = target - x0 * y0 + y0 * e0
-            right[r + 1], right[r + 2] = e1, e2
-            continue
-        along = np.sqrt(x1 * x1 + x2 * x2 + blur)
-        d1 = x1 / along if along > 0.0 else 0.0
-        d2 = x2 / along if along > 0.0 else 0.0
-        e0 += d1 * e1 + d2 * e2
-        for j in range(3 * n):
-            w1, w2 = matrix[r + 1, j], matrix[r + 2, j]
-            w0 = matrix[r, j] + d1 * w1 + d2 * w2
-            jacobian[r, j] = y0 * w0 + y1 * w1 + y2 * w2
-            jacobian[r + 1, j] = y1 * w0 + y0 * w1
-            jacobian[r + 2, j] = y2 * w0 + y0 * w2
-        jacobian[r, r] += x0
-        jacobian[r, r + 1] += x1
-        jacobian[r, r + 2] += x2
-        jacobian[r + 1, r] += x1
-        jacobian[r + 1, r + 1] += x0
-        jacobian[r + 2, r] += x2
-        jacobian[r + 2, r + 2] += x0
-        right[r] = target - (x0 * y0 + x1 * y1 + x2 * y2)
-        right[r] += y0 * e0 + y1 * e1 + y2 * e2
-        right[r + 1] = -(x0 * y1 + y0 * x1) + y1 * e0 + y0 * e1
-        right[r + 2] = -(x0 * y2 + y0 * x2) + y2 * e0 + y0 * e2
-
-
-@kernel
-def _room_of_normal(x, dx):
-    """Largest step that leaves a number above zero."""
-    return -x / dx if dx < 0.0 else np.inf
-
-
-@kernel
-def _room(x, dx):
-    """Largest step from inside the cone to its surface."""
-    room = _room_of_normal(x[0], dx[0])
-    a = dx[0] ** 2 - dx[1] ** 2 - dx[2] ** 2
-    b = x[0] * dx[0] - x[1] * dx[1] - x[2] * dx[2]
-    c = x[0] ** 2 - x[1] ** 2 - x[2] ** 2
-    # Smallest root above zero of a t^2 + 2 b t + c.
-    square = b * b - a * c
-    if b < 0.0:
-        if square >= 0.0:
-            room = min(room, c / (np.sqrt(square) - b))
-    elif a < 0.0:
-        room = min(room, -(b + np.sqrt(square)) / a)
-    return room
-
-
 REGULAR = 1e-10
+"""Part of the identity that is always added to W."""
+EXACT = 1e-13
+"""Residual at which no further round is worth its factors."""
 _NEWTON = 12
-_POLISH = 12
-SOFTNESS = (0.0, 0.01, 0.1)
-_NEAR = 100.0
-"""How many times the accepted residual need not be worked at any further."""
+SEARCH = 1e-3
 _MEMORY = 0.9
 """Share of known forces that redundant contacts keep: from step to step their forces
 become even. To make them so at once is a long way with kinks on it."""
 _ENOUGH = 0.1
-"""Share of the accepted residual that forces near to known ones are brought to."""
-SEARCH = 1e-3
-CONVERGED = 1e-11
-EXACT = 1e-14
-"""Residual at which the forces are as good as rounding lets them be."""
-ACCEPTED = 1e-8
-"""Residual from which repeating brings the forces to a solution."""
-_REPEATS = 3
+"""Share of the accepted residual that Newton's method goes on to."""
+_SWEEPS = 100
+_ROUNDS, _FEWER = 20, 6
+"""Proximal steps of each try; of islands that are not small."""
+_PROXIMAL, _AFTER_PATH, _LOWERED = 1e-3, 1e-6, 1e-2
+"""Part of the identity about forces of sweeps and of interior points, and how much of
+it is left from one round to the next."""
+_LOOSE = 0.1
+"""Part of its first error to which a problem is solved that only leads to the next."""
+_PATH = 100
+_SHORT, _STALLED = 0.1, 2
+_SLIPS = (1.0, 0.9, 0.8, 0.9, 0.7, 0.95, 0.6, 0.9)
+"""Part of the slip's derivative on the path of interior points, try by try."""
+_AWAY = 10.0
+"""Distance from the cones with which a path that ended is taken up again."""
+_SLOW, _PATIENCE = 0.9, 3
+"""Part of the errors that a slow step of Newton's method leaves, and how many of them
+are taken."""
 _IDLE = 1e-12
 """Share of the largest normal force below which a force is rounding."""
+_FEW = 60
+"""Contacts of an island that are solved in one call of machine code."""
+
+
+class Contacts(NamedTuple):
+    """A contact problem whose normals have mobilities of one.
+
+    Attributes:
+        matrix: W.
+        free: motion without contact forces (k, 3).
+        tangents: of each contact (k,).
+        friction: (k,); infinite where tangents are held.
+    """
+
+    matrix: BlockMatrix
+    free: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
 
 
 @kernel
 def solve_near(delassus, free, tangents, friction, start, accepted):
     """Forces inside their cones (k, 3), near to known ones; the relative residual."""
-    n = friction.shape[0]
-    # Contacts of different units (metres, radians) are put on one scale.
-    scale = np.empty(n)
-    largest = 0.0
-    for c in range(n):
-        scale[c] = np.sqrt(max(delassus[3 * c, 3 * c], 1e-300))
-        largest = max(largest, scale[c])
-    for c in range(n):
-        scale[c] = 1.0 / (scale[c] if scale[c] > 1e-9 * largest else largest)
-    matrix = np.empty((3 * n, 3 * n))
-    motion, forces = np.empty((n, 3)), np.empty((n, 3))
-    size = 0.0
+    scale = scale_of(delassus)
+    contacts, size = contacts_of((delassus, free, tangents, friction), scale)
+    n = scale.shape[0]
+    forces = np.zeros((n, 3))
+    if size == 0.0:
+        return forces, 0.0
     for c in range(n):
         for i in range(3):
-            motion[c, i] = scale[c] * free[c, i]
             forces[c, i] = start[c, i] / scale[c]
-            size = max(size, abs(motion[c, i]))
-            for d in range(n):
-                for j in range(3):
-                    matrix[3 * c + i, 3 * d + j] = (
-                        scale[c] * scale[d] * delassus[3 * c + i, 3 * d + j]
-                    )
-    none = np.zeros((n, 2))
-    if size == 0.0:
-        return np.zeros((n, 3)), 0.0
-    problem = ContactProblem(matrix, motion, tangents, friction, none)
-    goal = _ENOUGH * accepted
-    confine(forces, tangents, friction)
-    residual = residual_of(problem, forces)
-    if not residual <= goal:
-        residual = _arrive(problem, forces, _MEMORY * forces, size, accepted, goal)
+    islands = islands_of(contacts.matrix)
+    aims = (size, accepted, accepted, _ENOUGH * accepted)
+    residual = _solve_islands(contacts, islands, forces, aims, n)
     for c in range(n):
         for i in range(3):
             forces[c, i] *= scale[c]
     return forces, residual
 
 
-@kernel
-def by_newton(problem):
-    """Solve a contact problem, its normals on one scale, from a cold start.
+def by_newton(
+    problem: tuple[np.ndarray, ...], scale: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Solve a contact problem from a cold start.
 
-    The little of the identity that was added to W is taken out again: about the forces
-    that it led to, it has next to no effect (the proximal point method).
+    Large islands are solved step by step, so that signals come through.
+
+    Args:
+        problem: W, b, tangents and friction, as of a :class:`ContactProblem`.
+        scale: of each contact (k,).
+
+    Returns:
+        forces (k, 3), divided by the scale; their residual.
     """
-    matrix, free, tangents, friction, none = problem
-    forces = np.zeros(free.shape)
-    size = np.abs(free).max()
+    contacts, size = contacts_of(problem, scale)
+    forces = np.zeros((len(scale), 3))
     if size == 0.0:
         return forces, 0.0
-    exact = ContactProblem(matrix, free, tangents, friction, none)
-    residual = _arrive(exact, forces, forces, size, ACCEPTED, CONVERGED)
-    regular = _regular(matrix)
-    for _ in range(_REPEATS):
-        if residual <= EXACT:
-            break
-        trial, shifted = forces.copy(), free - REGULAR * forces
-        near = ContactProblem(regular, shifted, tangents, friction, none)
-        _newton(near, trial, EXACT * size, _POLISH)
-        confine(trial, tangents, friction)
-        trial_residual = residual_of(exact, trial)
-        if not trial_residual < residual:
-            break
-        residual = trial_residual
-        forces[:] = trial
+    aims = (size, ACCEPTED, EXACT, _ENOUGH * EXACT)
+    members, begins = islands_of(contacts.matrix)
+    residual = _solve_islands(contacts, (members, begins), forces, aims, _FEW)
+    place = np.empty(len(scale), np.int64)
+    for a in np.flatnonzero(np.diff(begins) > _FEW):
+        of = members[begins[a] : begins[a + 1]]
+        part = island_of(contacts, of, place)
+        # In Python, of the same text: each call of machine code is one step.
+        forces[of], error = solve_island.py_func(part, forces[of], aims)
+        residual = max(residual, error)
     return forces, residual
 
 
 @kernel
-def _regular(matrix):
-    """W with a little of the identity added."""
-    regular = matrix.copy()
-    for i in range(matrix.shape[0]):
-        regular[i, i] += REGULAR
-    return regular
+def _solve_islands(contacts, islands, forces, aims, most):
+    """Solve islands of so many contacts at most; changes the forces.
+
+    Returns:
+        the largest residual.
+    """
+    members, begins = islands
+    if begins.shape[0] == 2 and members.shape[0] <= most:
+        forces[:], residual = solve_island(contacts, forces, aims)
+        return residual
+    place = np.empty(members.shape[0], np.int64)
+    residual = 0.0
+    for a in range(begins.shape[0] - 1):
+        of = members[begins[a] : begins[a + 1]]
+        if of.shape[0] <= most:
+            part = island_of(contacts, of, place)
+            own, error = solve_island(part, forces[of], aims)
+            residual = max(residual, error)
+            for c in range(of.shape[0]):
+                forces[of[c]] = own[c]
+    return residual
 
 
 @kernel
-def _arrive(exact, forces, centre, size, accepted, converged):
-    """Newton's method, and interior points where it fails; changes the forces."""
-    matrix, motion, tangents, friction, none = exact
-    regular = _regular(matrix)
-    goal = converged * size
-    near = ContactProblem(regular, motion, tangents, friction, none)
-    shifted = motion - REGULAR * centre
-    first = ContactProblem(regular, shifted, tangents, friction, none)
-    _newton(first, forces, goal, _NEWTON)
-    confine(forces, tangents, friction)
-    residual = residual_of(exact, forces)
-    enough = accepted
-    for softness in SOFTNESS:
-        if residual <= enough:
-            break
-        enough = _NEAR * accepted
-        other = interior_point(regular, motion, tangents, friction, size, softness)
-        for polish in range(2):
-            if polish:
-                _newton(near, other, goal, _POLISH)
-            trial = other.copy()
+def scale_of(delassus):
+    """Factors that bring contacts of different units (metres, radians) together."""
+    n = delassus.shape[0] // 3
+    scale, largest = np.empty(n), 0.0
+    for c in range(n):
+        scale[c] = np.sqrt(max(delassus[3 * c, 3 * c], 1e-300))
+        largest = max(largest, scale[c])
+    for c in range(n):
+        scale[c] = 1.0 / (scale[c] if scale[c] > 1e-9 * largest else largest)
+    return scale
+
+
+@kernel
+def contacts_of(problem, scale):
+    """Contacts in their scale, and the largest free motion."""
+    delassus, free, tangents, friction = problem
+    motion, size = np.empty(free.shape), 0.0
+    for c in range(free.shape[0]):
+        for i in range(3):
+            motion[c, i] = scale[c] * free[c, i]
+            size = max(size, abs(motion[c, i]))
+    return Contacts(blocks_of(delassus, scale), motion, tangents, friction), size
+
+
+@kernel
+def island_of(contacts, members, place):
+    """The problem of some contacts that meet no others."""
+    matrix, free, tangents, friction = contacts
+    part = part_of(matrix, members, place)
+    return Contacts(part, free[members], tangents[members], friction[members])
+
+
+@kernel
+def solve_island(contacts, start, aims):
+    """Forces inside their cones (k, 3), and their residual.
+
+    Args:
+        contacts: the problem.
+        start: forces to begin with (k, 3).
+        aims: the motion to which residuals are relative; the residual above which
+            other ways are tried, that below which no round follows, and that to which
+            Newton's method goes on.
+    """
+    size, accepted, exact, goal = aims
+    matrix, free, tangents, friction = contacts
+    n = free.shape[0]
+    best = start.copy()
+    confine(best, tangents, friction)
+    residual = residual_of(contacts, best, size)
+    if residual <= goal:
+        return best, residual
+    elimination = elimination_of(matrix)
+    factors = np.empty((n + 2 * elimination.later.shape[0], 3, 3))
+    solver = (elimination, factors)
+    state = (np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3, 3)))
+    forces, centre = start.copy(), _MEMORY * start
+    x, y = np.zeros((n, 3)), np.zeros((n, 3))
+    cone = (matrix, free, x)
+    for attempt in range(2 + len(_SLIPS)):
+        shift = held = REGULAR
+        if attempt == 1:
+            if np.isinf(friction).any():
+                continue
+            forces[:] = best
+            sweep_blocks(contacts, forces, _SWEEPS)
+            centre[:] = forces
+            shift, held = _PROXIMAL, 1.0
+        elif attempt > 1:
+            away = size
+            if attempt == 2:
+                cone = in_one_cone(contacts)
+            else:
+                away = _AWAY * np.sqrt(max((x * y).sum() / n, 0.0)) + REGULAR * size
+            x[:, 0] += away
+            y[:, 0] += away
+            slip, short, share = _SLIPS[attempt - 2], 0, 1.0
+            for _ in range(_PATH):
+                share = path_step(
+                    (cone[0], cone[1]),
+                    (tangents, friction),
+                    solver,
+                    (x, y),
+                    slip,
+                    share,
+                )
+                short = short + 1 if share < _SHORT else 0
+                if share == 0.0 or short == _STALLED:
+                    break
+            forces[:] = cone[2] * y
+            shift, held = _AFTER_PATH, _PROXIMAL
+            centre[:] = forces
+        for _ in range(_ROUNDS if n <= _FEW else _FEWER):
+            near = (shift, centre, attempt % 2 == 1)
+            norm = newton_begin(contacts, near, forces, state)
+            last = shift <= REGULAR
+            enough = max(goal * size, 0.0 if last else _LOOSE * norm)
+            slow = 0
+            for _ in range(_NEWTON):
+                if not norm > enough or slow == _PATIENCE:
+                    break
+                before = norm
+                norm = newton_step(contacts, near, forces, state, solver, norm)
+                slow += norm > _SLOW * before
+            trial = forces.copy()
             confine(trial, tangents, friction)
-            trial_residual = residual_of(exact, trial)
-            if not trial_residual >= residual:
-                residual = trial_residual
-                forces[:] = trial
-    return residual
+            error = residual_of(contacts, trial, size)
+            improved = error < residual
+            if improved:
+                best[:] = trial
+                residual = error
+            if residual <= exact or (residual <= accepted and not improved):
+                break
+            if norm <= enough:
+                held, shift = shift, max(_LOWERED * shift, REGULAR)
+                centre[:] = forces
+            elif attempt == 0 or attempt > 1 and last:
+                break
+            else:
+                # Back, and on by a shorter way.
+                shift = np.sqrt(shift * held)
+                forces[:] = centre
+        if residual <= accepted:
+            break
+    return best, residual
+
+
+@kernel
+def newton_begin(contacts, near, forces, state):
+    """Errors of forces, and the slope there; returns their length."""
+    motion, errors, slope = state
+    _motion_near(contacts, near, forces, motion)
+    return _errors(contacts, forces, motion, errors, slope)
+
+
+@kernel
+def newton_step(contacts, near, forces, state, solver, norm):
+    """One step of Newton's method with a search along it; changes the forces.
+
+    Args:
+        contacts: the problem.
+        near: part of the identity that is added to W, about which forces, and whether
+            the whole step is taken, or next to none of it, where no part of it helps.
+        forces: (k, 3).
+        state: motion (k, 3), errors (k, 3) and the slope of the projections there.
+        solver: elimination and memory for the factors.
+        norm: length of the errors.
+
+    Returns:
+        the length of the errors; 0 where the equations have no solution.
+    """
+    motion, errors, slope = state
+    elimination, factors = solver
+    shift, _, whole = near
+    n = forces.shape[0]
+    diagonal = (shift - 1.0) * slope
+    for c in range(n):
+        for i in range(3):
+            diagonal[c, i, i] += 1.0
+    if not factor_blocks(contacts.matrix, slope, diagonal, elimination, factors):
+        return 0.0
+    step = errors.copy()
+    solve_blocks(elimination, factors, step)
+    before, at = motion.copy(), forces.copy()
+    for c in range(n):
+        for i in range(3):
+            forces[c, i] = at[c, i] - step[c, i]
+    _motion_near(contacts, near, forces, motion)
+    new = _errors(contacts, forces, motion, errors, slope)
+    share = 1.0
+    while not new <= (1.0 - 1e-4 * share) * norm:
+        if share < SEARCH:
+            # Either way it is taken: the errors have kinks, and beyond one the way
+            # down may begin.
+            for c in range(n):
+                for i in range(3):
+                    if whole:
+                        forces[c, i] = at[c, i] - step[c, i]
+            _motion_near(contacts, near, forces, motion)
+            return _errors(contacts, forces, motion, errors, slope)
+        share *= 0.5
+        for c in range(n):
+            for i in range(3):
+                forces[c, i] = 0.5 * (forces[c, i] + at[c, i])
+                motion[c, i] = 0.5 * (motion[c, i] + before[c, i])
+        new = _errors(contacts, forces, motion, errors, slope)
+    return new
+
+
+@kernel
+def _motion_near(contacts, near, forces, motion):
+    """Motion that forces cause, part of the identity added to W."""
+    shift, centre, _ = near
+    free = contacts.free
+    times(contacts.matrix, forces, motion)
+    for c in range(forces.shape[0]):
+        for i in range(3):
+            motion[c, i] += free[c, i] + shift * (forces[c, i] - centre[c, i])
+
+
+@kernel
+def _errors(contacts, forces, motion, errors, slope):
+    """Alart and Curnier's functions, and the derivative D of the projections.
+
+    Returns:
+        the length of the errors.
+    """
+    _, _, tangents, friction = contacts
+    slope[:] = 0.0
+    total = 0.0
+    for c in range(forces.shape[0]):
+        mu = friction[c]
+        pressed = forces[c, 0] - motion[c, 0]
+        closed = pressed > 0.0
+        pressed = max(0.0, pressed)
+        slope[c, 0, 0] = 1.0 if closed else 0.0
+        p1 = forces[c, 1] - motion[c, 1] if tangents[c] > 0 else 0.0
+        p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
+        length, ratio = np.sqrt(p1 * p1 + p2 * p2), 1.0
+        if tangents[c] > 0:
+            if np.isinf(mu) or (closed and length <= mu * pressed):
+                slope[c, 1, 1] = 1.0
+                slope[c, 2, 2] = 1.0 if tangents[c] > 1 else 0.0
+            elif length > mu * pressed:
+                ratio = mu * pressed / length
+                d1, d2 = p1 / length, p2 / length
+                if closed:
+                    slope[c, 1, 0], slope[c, 2, 0] = mu * d1, mu * d2
+                if tangents[c] > 1:
+                    slope[c, 1, 1] = ratio * (1.0 - d1 * d1)
+                    slope[c, 2, 2] = ratio * (1.0 - d2 * d2)
+                    slope[c, 1, 2] = slope[c, 2, 1] = -ratio * d1 * d2
+        errors[c, 0] = forces[c, 0] - pressed
+        errors[c, 1] = forces[c, 1] - ratio * p1
+        errors[c, 2] = forces[c, 2] - ratio * p2
+        for i in range(3):
+            total += errors[c, i] ** 2
+    return np.sqrt(total)
 
 
 @kernel
@@ -378,157 +434,62 @@ def confine(forces, tangents, friction):
 
 
 @kernel
-def _newton(problem, forces, goal, most):
-    """Newton's method with a search along each step; changes the forces."""
+def residual_of(contacts, forces, size):
+    """Largest violation of the law, relative to a motion."""
+    matrix, free, tangents, friction = contacts
     n = forces.shape[0]
-    motion, errors, trial = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    jacobian = np.empty((3 * n, 3 * n))
-    order, step = np.empty(3 * n, np.int64), np.empty(3 * n)
-    norm = _errors(problem, forces, motion, errors)
-    for _ in range(most):
-        if not norm > goal:
-            return
-        held = _held_step(problem, forces, motion, errors, (jacobian, order, step))
-        if not held:
-            _jacobian(problem, forces, motion, jacobian)
-            for c in range(n):
-                for i in range(3):
-                    step[3 * c + i] = errors[c, i]
-            if not lu_factor(jacobian, order):
-                return
-            lu_solve(jacobian, order, step)
-        share = 1.0
-        while True:
-            for c in range(n):
-                for i in range(3):
-                    trial[c, i] = forces[c, i] - share * step[3 * c + i]
-            new = _errors(problem, trial, motion, errors)
-            # The shortest step is taken in any case: the errors have kinks, and
-            # beyond one the way down may begin.
-            if new <= (1.0 - 1e-4 * share) * norm or share < SEARCH:
-                break
-            share *= 0.5
-        forces[:] = trial
-        norm = new
+    if not np.isfinite(forces).all():
+        return np.inf
+    motion, none = np.empty((n, 3)), np.zeros(2)
+    times(matrix, forces, motion)
+    worst = 0.0
+    for c in range(n):
+        for i in range(3):
+            motion[c, i] += free[c, i]
+        kind = (tangents[c], friction[c], none)
+        worst = max(worst, violation(1.0, motion[c], forces[c], kind))
+    return worst / size
 
 
 @kernel
-def _held_step(problem, forces, motion, errors, buffers):
-    """Newton's step where no contact slides, and whether that is so.
+def sweep_blocks(contacts, forces, sweeps):
+    """Gauss-Seidel forth and back: each force steps against its motion, to its cone.
 
-    Forces that act have the equations of W alone, which are symmetric; the others
-    become zero.
+    The step is along De Saxce's motion, by the stiffest direction of the contact;
+    changes the forces, which come near to a solution. Friction must be finite.
     """
-    matrix, _, tangents, friction, _ = problem
-    square, acting, step = buffers
-    n, count = forces.shape[0], 0
-    for c in range(n):
-        pressed = forces[c, 0] - motion[c, 0]
-        if pressed > 0.0:
-            acting[count] = 3 * c
-            count += 1
-        if tangents[c] == 0:
-            continue
-        if not np.isinf(friction[c]):
-            p1 = forces[c, 1] - motion[c, 1]
-            p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
-            if p1 * p1 + p2 * p2 > (friction[c] * max(0.0, pressed)) ** 2:
-                if pressed > 0.0:
-                    return False
-                continue
-        for i in range(1, 1 + tangents[c]):
-            acting[count] = 3 * c + i
-            count += 1
-    reduced, known = square[:count, :count], step[:count]
-    for a in range(count):
-        r = acting[a]
-        known[a] = errors[r // 3, r % 3]
-        b = 0
-        for j in range(3 * n):
-            if b < count and acting[b] == j:
-                if b <= a:
-                    reduced[a, b] = matrix[r, j]
-                b += 1
-            else:
-                known[a] -= matrix[r, j] * errors[j // 3, j % 3]
-    if not cholesky_solve(reduced, known):
-        return False
-    a = count - 1
-    for j in range(3 * n - 1, -1, -1):
-        if a >= 0 and acting[a] == j:
-            step[j] = known[a]
-            a -= 1
-        else:
-            step[j] = errors[j // 3, j % 3]
-    return True
-
-
-@kernel
-def _errors(problem, forces, motion, errors):
-    """Alart and Curnier's functions, and their length."""
-    matrix, free, tangents, friction, _ = problem
+    matrix, free, tangents, friction = contacts
+    blocks, starts, columns = matrix
     n = forces.shape[0]
-    total = 0.0
+    step = np.empty(n)
     for c in range(n):
-        motion_of(matrix, free, forces, c, motion[c])
-        pressed = max(0.0, forces[c, 0] - motion[c, 0])
-        errors[c, 0] = forces[c, 0] - pressed
-        errors[c, 1], errors[c, 2] = forces[c, 1], forces[c, 2]
-        if tangents[c] > 0:
-            p1 = forces[c, 1] - motion[c, 1]
-            p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
-            length = np.sqrt(p1 * p1 + p2 * p2)
-            ratio = 1.0
-            if not np.isinf(friction[c]) and length > friction[c] * pressed:
-                ratio = friction[c] * pressed / length
-            errors[c, 1] -= ratio * p1
-            errors[c, 2] -= ratio * p2
-        for i in range(3):
-            total += errors[c, i] ** 2
-    return np.sqrt(total)
-
-
-@kernel
-def _jacobian(problem, forces, motion, jacobian):
-    """Derivatives of the errors by the forces, on one side of each kink."""
-    matrix, _, tangents, friction, _ = problem
-    n = forces.shape[0]
-    size = 3 * n
-    for c in range(n):
-        r = 3 * c
-        pressed = forces[c, 0] - motion[c, 0]
-        for i in range(3):
-            for j in range(size):
-                jacobian[r + i, j] = 0.0
-            jacobian[r + i, r + i] = 1.0
-        if pressed > 0.0:
-            for j in range(size):
-                jacobian[r, j] = matrix[r, j]
-        if tangents[c] == 0:
-            continue
-        held = np.isinf(friction[c])
-        p1 = forces[c, 1] - motion[c, 1]
-        p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
-        length, radius = np.sqrt(p1 * p1 + p2 * p2), friction[c] * max(0.0, pressed)
-        if held or length <= radius:
-            for i in range(1, 1 + tangents[c]):
-                for j in range(size):
-                    jacobian[r + i, j] = matrix[r + i, j]
-        elif pressed > 0.0:
-            mu, ratio = friction[c], radius / length
-            d1, d2 = p1 / length, p2 / length
-            a11 = ratio * (1.0 - d1 * d1)
-            a12 = -ratio * d1 * d2
-            a22 = ratio * (1.0 - d2 * d2)
-            if tangents[c] == 1:
-                a22 = 0.0
-            for j in range(size):
-                w0, w1, w2 = matrix[r, j], matrix[r + 1, j], matrix[r + 2, j]
-                jacobian[r + 1, j] += mu * d1 * w0 + a11 * w1 + a12 * w2
-                jacobian[r + 2, j] += mu * d2 * w0 + a12 * w1 + a22 * w2
-            jacobian[r + 1, r] -= mu * d1
-            jacobian[r + 2, r] -= mu * d2
-            jacobian[r + 1, r + 1] -= a11
-            jacobian[r + 1, r + 2] -= a12
-            jacobian[r + 2, r + 1] -= a12
-            jacobian[r + 2, r + 2] -= a22
+        for m in range(starts[c], starts[c + 1]):
+            if columns[m] == c:
+                b = blocks[m]
+                # The largest eigenvalue is below the sum of a row, and the norm.
+                rows = 1e-300
+                for i in range(3):
+                    rows = max(rows, abs(b[i, 0]) + abs(b[i, 1]) + abs(b[i, 2]))
+                step[c] = 1.0 / min(rows, max(1e-300, np.sqrt((b * b).sum())))
+    for s in range(sweeps):
+        for count in range(n):
+            c = count if s % 2 == 0 else n - 1 - count
+            mu = friction[c] if tangents[c] > 0 else 0.0
+            u0, u1, u2 = free[c, 0], free[c, 1], free[c, 2]
+            for m in range(starts[c], starts[c + 1]):
+                d, b = columns[m], blocks[m]
+                f0, f1, f2 = forces[d, 0], forces[d, 1], forces[d, 2]
+                u0 += b[0, 0] * f0 + b[0, 1] * f1 + b[0, 2] * f2
+                u1 += b[1, 0] * f0 + b[1, 1] * f1 + b[1, 2] * f2
+                u2 += b[2, 0] * f0 + b[2, 1] * f1 + b[2, 2] * f2
+            u0 += mu * np.sqrt(u1 * u1 + u2 * u2)
+            normal = forces[c, 0] - step[c] * u0
+            t1, t2 = forces[c, 1] - step[c] * u1, forces[c, 2] - step[c] * u2
+            along = np.sqrt(t1 * t1 + t2 * t2)
+            if mu * along <= -normal:
+                normal, t1, t2 = 0.0, 0.0, 0.0
+            elif along > mu * normal:
+                normal = (normal + mu * along) / (1.0 + mu * mu)
+                t1 *= mu * normal / along
+                t2 *= mu * normal / along
+            forces[c, 0], forces[c, 1], forces[c, 2] = normal, t1, t2
