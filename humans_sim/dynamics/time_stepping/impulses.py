@@ -227,34 +227,74 @@ def finish_step(prepared, v, h, rows, contacts):
     return equations, start, residual, end
 
 
+_ROUNDS = 12
+"""How often what is pushed may change."""
+_PULLING = 1e-9
+"""Share of the largest impulse from which on one that pulls is none."""
+
+
 @kernel
-def closing_shift(factor, spread, delassus, which, active, gap):
-    """Change of position (nv,), least in the mass metric, that closes active gaps."""
+def closing_shift(equations, which, held, gap):
+    r"""The least change of position that closes gaps (nv,).
+
+    .. math:: \min_s s^T M s \quad \text{with} \quad g_i + J_i s = 0, \;
+       g_j + J_j s \ge 0
+
+    for contacts i that are ``held`` on their surfaces and all others j of ``which``.
+    What is inside may only be pushed out: were it held, too, two points of one edge
+    that are inside by different depths would have to come onto the surface together,
+    which can take a large motion.
+    """
+    factor, spread, delassus = equations
     k, nv = which.shape[0], factor.shape[0]
-    rows = np.empty(k, np.int64)
-    count = 0
+    pushed, share, size = np.empty(k, np.bool_), np.zeros(k), 0.0
     for c in range(k):
-        if active[which[c]]:
-            rows[count] = c
-            count += 1
-    matrix, share = np.empty((count, count)), np.empty(count)
-    size = 0.0
-    for i in range(count):
-        share[i] = -gap[which[rows[i]]]
-        for j in range(count):
-            matrix[i, j] = delassus[3 * rows[i], 3 * rows[j]]
-        size = max(size, matrix[i, i])
-    for i in range(count):
-        # Corners of one sole are redundant; their gaps agree.
-        matrix[i, i] += _REGULAR * size
+        pushed[c] = held[which[c]] or gap[which[c]] < -SETTLED
+        size = max(size, delassus[3 * c, 3 * c])
+    rows = np.empty(k, np.int64)
+    for _ in range(_ROUNDS):
+        count = 0
+        for c in range(k):
+            share[c] = 0.0
+            if pushed[c]:
+                rows[count] = c
+                count += 1
+        matrix, part = np.empty((count, count)), np.empty(count)
+        for i in range(count):
+            part[i] = -gap[which[rows[i]]]
+            for j in range(count):
+                matrix[i, j] = delassus[3 * rows[i], 3 * rows[j]]
+            # Corners of one sole are redundant; their gaps agree.
+            matrix[i, i] += _REGULAR * size
+        if not cholesky(matrix, matrix):
+            break
+        forward(matrix, part)
+        backward(matrix, part)
+        most = 0.0
+        for i in range(count):
+            share[rows[i]] = part[i]
+            most = max(most, abs(part[i]))
+        changed = False
+        for i in range(count):
+            c = rows[i]
+            if not held[which[c]] and part[i] < -_PULLING * most:
+                pushed[c], changed = False, True
+        if changed:
+            continue
+        for c in range(k):
+            if not pushed[c]:
+                there = gap[which[c]]
+                for i in range(count):
+                    there += delassus[3 * c, 3 * rows[i]] * part[i]
+                if there < -SETTLED:
+                    pushed[c], changed = True, True
+        if not changed:
+            break
     change = np.zeros(nv)
-    if not cholesky(matrix, matrix):
-        return change
-    forward(matrix, share)
-    backward(matrix, share)
-    for i in range(count):
-        for j in range(nv):
-            change[j] += spread[3 * rows[i], j] * share[i]
+    for c in range(k):
+        if share[c] != 0.0:
+            for j in range(nv):
+                change[j] += spread[3 * c, j] * share[c]
     solve_upper_transposed(factor, change)
     return change
 

@@ -125,7 +125,8 @@ def contacts_of_points(points, counts, slots):
 DONE, ELSEWHERE = 0, 1
 """A step was made; or it is to be made through the functions of the system, which have
 other methods where these do not converge and words where nothing does."""
-_SETTLINGS = 6
+_SETTLINGS, _SAME_ROWS = 12, 4
+"""How often gaps are put right, and how often by the equations of the step."""
 _LITTLE = 1e-3
 """Nothing is put right by more than twice the step's motion, and this [m, rad]."""
 _ON_SURFACE = 1e-9
@@ -303,8 +304,8 @@ def _settle(model, state, centre, x, equations, contacts):
             return x, q, gap, True
         if attempt == _SETTLINGS:
             break
-        if known and attempt < _SETTLINGS - 2:
-            shift = closing_shift(factored[0], spread, delassus, which, active, gap)
+        if known and attempt < _SAME_ROWS:
+            shift = closing_shift((factored[0], spread, delassus), which, closed, gap)
         else:
             # Contacts that the step does not have, or that turned in it.
             tree_columns(tree, state)
@@ -315,7 +316,7 @@ def _settle(model, state, centre, x, equations, contacts):
                 rows[:, :, j] = 0.0
             rows = rows.reshape(3 * others.shape[0], x.shape[0])
             new, matrix = spread_of(factored, rows)
-            shift = closing_shift(factored[0], new, matrix, others, active, gap)
+            shift = closing_shift((factored[0], new, matrix), others, closed, gap)
         change = tree_rates(tree, centre, x, shift)
         if not np.abs(change).max() <= farthest:
             break

@@ -1,14 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""One time step: impulses, then gaps and energy corrected.
-
-Gaps are corrected by the least change of position:
-
-.. math:: \min_s s^T M s \quad \text{with} \quad g_i + J_i s = 0, \; g_j + J_j s \ge 0
-
-for contacts i that are held on their surfaces and all others j. What is inside may only
-be pushed out: were it held, too, two points of one edge that are inside by different
-depths would have to come onto the surface together, which can take a large motion.
-"""
+"""One time step: impulses, then gaps and energy corrected."""
 
 from __future__ import annotations
 
@@ -36,9 +27,12 @@ from humans_sim.dynamics.time_stepping.impulses import (
     SETTLED,
     SINGULAR,
     StepEquations,
+    closing_shift,
     energy_error,
     energy_scale,
+    factor_of,
     free_translation,
+    spread_of,
     step_end,
     take_step,
     unsettled,
@@ -49,38 +43,6 @@ from humans_sim.dynamics.time_stepping.model_steps import (
     REACHED,
     ModelSteps,
 )
-
-_ROUNDS = 12
-"""How often what is pushed may change."""
-_REGULAR = 1e-11
-"""Of the largest diagonal entry: corners of one sole are redundant."""
-_PULLING = 1e-9
-"""Share of the largest impulse from which on one that pulls is none."""
-
-
-def least_shift(
-    spread: np.ndarray, gap: np.ndarray, held: np.ndarray, tolerance: float
-) -> np.ndarray:
-    """The change, times the factor of the mass matrix: U^T s (nv,)."""
-    mobility = spread.T @ spread
-    size = float(np.diagonal(mobility).max(initial=0.0))
-    pushed = held | (gap < -tolerance)
-    impulses = np.zeros(len(gap))
-    for _ in range(_ROUNDS):
-        rows = np.flatnonzero(pushed)
-        matrix = mobility[np.ix_(rows, rows)] + _REGULAR * size * np.eye(len(rows))
-        impulses[:] = 0.0
-        impulses[rows] = np.linalg.solve(matrix, -gap[rows])
-        least = -_PULLING * float(np.abs(impulses).max(initial=0.0))
-        pulling = pushed & ~held & (impulses < least)
-        if pulling.any():
-            pushed &= ~pulling
-            continue
-        inside = ~pushed & (gap + mobility @ impulses < -tolerance)
-        if not inside.any():
-            break
-        pushed |= inside
-    return spread @ impulses
 
 
 def check_speed(
@@ -516,15 +478,15 @@ class ImpulseSteps:
                 break
             held = closed & (gap < ABSENT)
             if known and attempt < _SETTLINGS - _RENEWED:
-                rows, factor, spread = which, equations[0], equations[1][::3].T
+                rows, own = which, tuple(equations[:3])
             else:
                 rows = np.union1d(which, np.flatnonzero(wrong))
                 terms = system.terms(q, self._still, rows)
-                factor = np.linalg.cholesky(terms.mass)
-                spread = np.linalg.solve(factor, terms.jacobian[:, 0].T)
+                factored = factor_of(terms.mass)
+                jacobian = terms.jacobian.reshape(3 * len(rows), system.nv).copy()
+                own = (factored[0], *spread_of(factored, jacobian))
                 chart, x = system.chart(q), self._still
-            shift = least_shift(spread, gap[rows], held[rows], SETTLED)
-            change = np.linalg.solve(factor.T, shift)
+            change = closing_shift(own, rows, held, gap)
             if not np.abs(change).max() < farthest:
                 break
             x = x + chart.rates(x, change)
