@@ -9,7 +9,6 @@ from typing import Any
 
 from humans_sim.contact.geometry.body_features import BodyFeatures, body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
-from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.joints import Given
 from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
@@ -34,8 +33,7 @@ class Contacts:
             ``points`` are given.
         self_collision: whether links that are no neighbours touch each other, or keys
             that add to the model's own: ``exclude`` and ``include`` (pairs of links),
-            ``friction`` (by default the ground's); by default true for
-            ``time_stepping``, which alone takes it.
+            ``friction`` (by default the ground's); by default true.
         limits: whether joints stop at their limits; or other limits for some, by name:
             (lower, upper) [rad].
         limit_restitution: Newton's coefficient of a joint at its limit.
@@ -65,11 +63,12 @@ class Contacts:
         return replace(self, points=points, radii=radii, whole_body=whole_body)
 
     def of_model(
-        self, model: Model, method: str
+        self, model: Model, method: str, soft: bool = False
     ) -> tuple[Model, Contacts, BodyFeatures | None]:
         """The model with its feet, points and radii, and what else of it touches.
 
-        Time steps know the solids of its links, events points and balls in their place.
+        Time steps know the solids of its links; events, and a ground that is ``soft``,
+        take points and balls in their place.
         """
         points, radii = self.points, self.radii
         if self.geometry != POINTS:
@@ -77,21 +76,12 @@ class Contacts:
             model, points = feet.model, feet.contacts
             radii = {**feet.radii, **(radii or {})}
         whole, body = self.whole_body is None or self.whole_body, None
-        if whole and method != TIME_STEPPING:
+        if whole and (soft or method != TIME_STEPPING):
             body = body_features(model, points, radii)
         return model, replace(self, points=points, radii=radii, whole_body=whole), body
 
 
-def own_links(
-    model: Model, given: bool | Mapping[str, Any] | None, method: str
-) -> SelfCollision:
-    """Which links of a model touch each other; None: as the method takes it."""
-    if method == TIME_STEPPING:
-        own = model.parts.self_collision
-        return own if given is None else own.with_changes(given)
-    if given is None or given is False:
-        return SelfCollision(enabled=False)
-    raise ParameterError(
-        f"self_collision needs method {TIME_STEPPING}: {method} takes points and balls "
-        "that touch the scene, and the limits of joints"
-    )
+def own_links(model: Model, given: bool | Mapping[str, Any] | None) -> SelfCollision:
+    """Which links of a model touch each other; None: those of the model."""
+    own = model.parts.self_collision
+    return own if given is None else own.with_changes(given)

@@ -229,7 +229,8 @@ class ModelSystem:
         ``limit_restitution``, ``radii`` and ``contacts`` (its points) as of
         ``Contacts``. ``features`` of the body touch in addition; ``self_collision`` and
         ``dissipation`` are the model's own unless given; ``solid``: links touch the
-        ground with their solids.
+        ground with their solids (a half space, where there are features, only those of
+        links that have more vertices).
         """
         self._model, self.ground, self.bodies = model, ground, tuple(bodies)
         self.name = "scene" if model is None else model.name
@@ -244,12 +245,13 @@ class ModelSystem:
             )
             for words in (POSE, TWIST)
         )
-        self.locked = np.zeros(0, dtype=np.int64)
+        self.locked, self._tags = np.zeros(0, dtype=np.int64), tuple[str, ...]()
         touching = ContactPoints.none(self._pin)
         lower = upper = np.zeros(0)
         if model is not None:
             self.locked = locked_velocities(model, locked)
             tags = model.contact_names if contacts is None else tuple(contacts)
+            self._tags = tags
             touching = ContactPoints.of(model, self._pin, tags, features, self.locked)
             lower, upper = joint_limits(model, limits)
         self.joint_limits = lower, upper
@@ -267,7 +269,9 @@ class ModelSystem:
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
         self.pairs = PairContacts(
-            self._pin, self._solid_pairs(self_collision, solid), self._corners()
+            self._pin,
+            self._solid_pairs(self_collision, solid),
+            self._corners(len(self.contact_points)),
         )
         self.thinnest = ground.thinnest()
         self.contacts = contact_table(
@@ -356,11 +360,11 @@ class ModelSystem:
         """The biped; None where there is none."""
         return self._model
 
-    def _corners(self) -> dict[int, np.ndarray]:
-        """Contact points and the radii of their balls, by joint (t, 4)."""
-        points = np.column_stack([self.points.local, self.radii])
+    def _corners(self, count: int) -> dict[int, np.ndarray]:
+        """The first contact points and the radii of their balls, by joint (t, 4)."""
+        points = np.column_stack([self.points.local, self.radii])[:count]
         return {
-            joint: points[self.points.row == k]
+            joint: points[self.points.row[:count] == k]
             for k, joint in enumerate(self.points.joints)
         }
 
@@ -384,7 +388,7 @@ class ModelSystem:
         }
         bounce, pairs, links = ground.restitution, list[MoverPair](), []
         if self._model is not None and (solid or self.bodies or own is not None):
-            found = link_solids(self._model, self._corners())
+            found = link_solids(self._model, self._corners(len(self._tags)))
             links = [Mover(n, joint, solids) for n, (joint, solids) in found.items()]
             named = {mover.name: mover for mover in links}
             chosen = () if own is None else touching_links(self._model, own)
@@ -397,11 +401,15 @@ class ModelSystem:
                 if a in named and b in named
             ]
         moving = [m for m in links if self._moves(m.joint)]
+        exact = set[str]()
+        if self.features is not None:
+            exact = {m.name for m in links} - set(self.features.beyond)
         if solid:
             pairs += [
                 MoverPair(link, other, POINT, friction, bounce)
                 for link in moving
                 for other, friction in fixed
+                if not (link.name in exact and other.solids[0].is_half_space)
             ]
         for k, body in enumerate(bodies):
             own_friction = rough[body.name]
@@ -455,9 +463,12 @@ class ModelSystem:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Accelerations of solids that touch each other are not computed."""
+        """Accelerations of solids that touch each other are not computed.
+
+        Where a model's own do, the event-driven method hands over to time steps.
+        """
         both = (EVENT_DRIVEN, TIME_STEPPING)
-        return both[1:] if len(self.pairs) or self.bodies else both
+        return both[1:] if self.bodies else both
 
     @property
     def gravity(self) -> np.ndarray:
@@ -638,6 +649,14 @@ class ModelSystem:
             return self.pairs.with_gaps(gaps, data)
         return gaps
 
+    def solid_gap(self, q: np.ndarray, watched: float = np.inf) -> float:
+        """Least gap of points of pairs of solids at q, if that is ``watched`` or less.
+
+        Contact points that touch by themselves are left out [m].
+        """
+        pin.forwardKinematics(self._pin, self._data, q)
+        return min(watched, self.pairs.least_gap(self._data))
+
     def gaps_anew(self, q: np.ndarray, v: np.ndarray, time: float) -> np.ndarray:
         """Gaps of all contacts with the points of pairs at q; half a step is time."""
         if len(self.pairs):
@@ -729,6 +748,17 @@ class ModelSystem:
         return generalised
 
 
+def can_hand_over(model: Model, ground: Ground, resistance: JointDissipation) -> bool:
+    """Whether the event-driven method can go on by time steps where solids touch.
+
+    It cannot with joints of several axes, dry friction of joints, rolling friction, or
+    on ground that gives way: there links touch with their contact points alone.
+    """
+    bounded = resistance.friction.any() or ground.rolling or ground.torsional
+    several = any(joint.nv != 1 for joint in list(model.pin.joints)[2:])
+    return not (bounded or several or ground.surface is not None)
+
+
 _NO_GAP, _NO_DRIFT = np.zeros(0), np.zeros((0, 3))
 
 
@@ -750,6 +780,8 @@ def scene_record(system: System) -> dict[str, Any]:
     surface = system.ground.surface
     if surface is not None:  # its state is that of the last sample
         record[getattr(surface, "record_key", "surface")] = surface.record()
+    if len(system.pairs) and system.features is not None:
+        record["handed_over"] = sorted({pair.name for pair in system.pairs.pairs})
     return {**record, **touching_record(system)}
 
 

@@ -249,6 +249,14 @@ class PairContacts:
         self._chosen = self._used = choose_points(self._table, memory, *arguments)
         self._at = self._memory.last.copy()
 
+    def least_gap(self, data: pin.Data) -> float:
+        """Least gap of the points at positions that were computed; infinite if far."""
+        self._read(data, False)
+        self._twists[:] = 0.0
+        self._choose(0.0)
+        gaps = chosen_gaps(self._chosen, self._poses)[0]
+        return float(gaps.min(initial=np.inf))
+
     def with_gaps(self, gaps: np.ndarray, data: pin.Data) -> np.ndarray:
         """Gaps of other contacts, then of these; 1 m where no point is near."""
         self._read(data, False)

@@ -34,7 +34,11 @@ from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.event_driven.state_equations import StateEquations
 from humans_sim.dynamics.joints import JointDissipation
-from humans_sim.dynamics.model_system import ModelSystem, scene_record
+from humans_sim.dynamics.model_system import (
+    ModelSystem,
+    can_hand_over,
+    scene_record,
+)
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.recording import RecordedSignals, RunStream, progress_bar
 from humans_sim.dynamics.sensor import Sensor, SensorClock, check_sensors
@@ -166,10 +170,18 @@ class Simulation:
             ground = defaults.get("ground") if ground is None else ground
             touching = contacts or Contacts()
             touching = touching.over(defaults.get("contacts", Contacts()))
-            model, touching, body = touching.of_model(model, method)
+            ground = Ground() if ground is None else ground
+            soft = ground.surface is not None
+            model, touching, body = touching.of_model(model, method, soft)
+            resistance = JointDissipation.of(
+                model, actuation, touching.joint_damping, touching.joint_friction
+            )
+            by_steps = method == TIME_STEPPING or can_hand_over(
+                model, ground, resistance
+            )
             self.system: System = ModelSystem(
                 model,
-                Ground() if ground is None else ground,
+                ground,
                 locked=locked,
                 limits=touching.limits,
                 limit_restitution=touching.limit_restitution,
@@ -178,11 +190,11 @@ class Simulation:
                 contacts=touching.points,
                 gravity=gravity,
                 features=body,
-                self_collision=own_links(model, touching.self_collision, method),
-                solid=bool(touching.whole_body) and method == TIME_STEPPING,
-                dissipation=JointDissipation.of(
-                    model, actuation, touching.joint_damping, touching.joint_friction
+                self_collision=(
+                    own_links(model, touching.self_collision) if by_steps else None
                 ),
+                solid=bool(touching.whole_body) and by_steps and not soft,
+                dissipation=resistance,
             )
         else:
             given = [argument is not None for argument in (ground, contacts, gravity)]

@@ -31,7 +31,14 @@ from humans_sim.results.record import (
     recorded_model,
     surface_of,
 )
-from humans_sim.results.records import DURATION, HAND_OVER, IMPACT, POINT, PUSH
+from humans_sim.results.records import (
+    DURATION,
+    HAND_OVER,
+    IMPACT,
+    POINT,
+    PUSH,
+    SOLIDS,
+)
 
 if TYPE_CHECKING:
     from humans_sim.models import Model
@@ -446,8 +453,14 @@ def _impacts(run: Run) -> Finding:
 
 
 def _handed_over(run: Run) -> list[Finding]:
-    """How much of an event-driven run is not event-driven."""
-    times = [e for e in run.events if e.kind == HAND_OVER and DURATION in e.detail]
+    """How much of an event-driven run is not, but for solids that touch."""
+    times = [
+        event
+        for event in run.events
+        if event.kind == HAND_OVER
+        and DURATION in event.detail
+        and event.detail.get("text") != SOLIDS
+    ]
     if not times:
         return []
     longest = max(times, key=lambda event: float(event.detail[DURATION]))

@@ -92,6 +92,8 @@ class Event:
         return "; ".join(v if n == "text" else f"{n}: {v}" for n, v in words.items())
 
 
+SOLIDS = "solids touch"
+"""Why time steps go on where a model's solids touch: events know points alone."""
 DURATION = "duration [s]"
 """How long a hand-over to time steps took."""
 

@@ -7,10 +7,8 @@ that one joint carries but their convex hull, and of that its vertices: with a p
 each of them, and a ball for each end of what is round (one of a ball, two of a
 capsule), the contact is exact.
 
-A link may have too many vertices for that: of more than :data:`MOST` those are taken
-that go farthest along some directions. They lie on the link, and leave out what is
-between them; :attr:`BodyFeatures.beyond` names these links, so that the dynamics can
-take the solid itself.
+A link with more than :data:`MOST` vertices has no features:
+:attr:`BodyFeatures.beyond` names these links, whose solids time steps take.
 
 Feet touch with the corners or balls of their soles. What of a foot lies in the thin
 layer around the plane of its sole is left to them, and so is a feature where a tag
@@ -21,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,11 +34,6 @@ MOST = 64
 LAYER = 0.01
 """What lies less than this over or under the plane of a sole belongs to it, in lengths
 of the sole."""
-_TILT = 1e-3
-"""Tilt of directions by which the corners of a face are told apart."""
-_DIGITS = 10
-"""Decimals of heights that are compared [m]: which of two equal vertices comes first
-must not hang on how a matrix product rounds."""
 _LINK = pin.FrameType.BODY
 _SAME = 1e-9
 """Distance below which a feature lies where a tag touches already [m]."""
@@ -100,27 +92,6 @@ def _hull(points: np.ndarray) -> ConvexHull | None:
         return None
 
 
-def farthest(body: Balls) -> Balls:
-    """Of many balls those that go farthest along directions to all sides.
-
-    These are directions to the corners and edges of a cube, and along each face four,
-    tilted a little to its corners: of a box all of its corners are found.
-    """
-    heights = np.round(body.centres @ _directions().T + body.radii[:, None], _DIGITS)
-    return body.some(np.unique(heights.argmax(axis=0)))
-
-
-@lru_cache(maxsize=1)
-def _directions() -> np.ndarray:
-    """The unit vectors of :func:`farthest` (44, 3)."""
-    corners = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T
-    axes = np.arange(3)
-    faces = [np.where(axes == axis, corners, _TILT * corners) for axis in range(3)]
-    edges = [np.where(axes == axis, 0.0, corners) for axis in range(3)]
-    directions = np.unique(np.vstack([*faces, *edges, corners]) + 0.0, axis=0)
-    return np.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
-
-
 @dataclass(frozen=True, eq=False)
 class BodyFeatures:
     """Points and balls on the links of a model; n of them.
@@ -130,8 +101,8 @@ class BodyFeatures:
         links: links that carry them.
         places: in the frames of these links (n, 3) [m].
         radii: zero for points (n,) [m].
-        beyond: links with more vertices than these features have; a record of them
-            does not keep it.
+        beyond: links with too many vertices for features; a record of them does not
+            keep it.
     """
 
     names: tuple[str, ...]
@@ -196,8 +167,8 @@ def body_features(
         if tagged is not None:
             body = _without_sole(body, tagged, _upwards_of_sole(model, joint))
         if len(body.radii) > MOST:
-            body = farthest(body)
             beyond.append(link)
+            continue
         frame = model.pin.frames[model.pin.getFrameId(link, _LINK)].placement
         for k, (centre, radius) in enumerate(zip(*body, strict=True)):
             names.append(f"{link}.{k}")

@@ -306,4 +306,6 @@ def spread_out(points, gap, most):
                 square += (points[k, i] - points[latest, i]) ** 2
             distance[k] = min(distance[k], square)
         latest = np.argmax(distance)
+        if distance[latest] == 0.0:
+            return chosen[: n + 1]
     return chosen

@@ -26,6 +26,8 @@ _SHORT = 0.25
 """A link is passed over whose length is shorter, over the reach of those beside it."""
 SOLE_SHARE = 0.05
 """What lies less than this above a sole belongs to it, in lengths of the sole."""
+_NEAR = 1e-6
+"""A corner of a sole so near to a shape belongs to it [m]."""
 _NO_POINTS = np.zeros((0, 4))
 _TOUCHING = 1e-4
 """Distance in the zero position at which links count as overlapping [m]."""
@@ -44,24 +46,25 @@ class LinkSolid(NamedTuple):
 
 
 def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkSolid]:
-    """The solids of all links; soles are plates between their contact points.
+    """The solids of all links.
+
+    Of a foot that stands on balls the layer around these is left out; where corners of
+    a sole lie outside of the shapes of their link, a plate between them is added.
 
     Args:
         model: that has the links.
         tags: points that touch by themselves, and the radii of balls around them, by
             joint (t, 4) [m].
     """
-    soles = {
-        int(frame.parentJoint): frame.placement.rotation[:, 2]
-        for frame in (
-            model.pin.frames[model.pin.getFrameId(s.name)] for s in model.soles
-        )
-    }
+    soles = {}
+    for sole in model.soles:
+        frame = model.pin.frames[model.pin.getFrameId(sole.name)]
+        soles[int(frame.parentJoint)] = frame.placement.rotation[:, 2]
     links: dict[str, LinkSolid] = {}
     for shape in collision_shapes(model):
         corners = tags.get(shape.joint, _NO_POINTS)
         solid: ConvexSolid | None = convex_solid(shape)
-        if shape.joint in soles and len(corners):
+        if shape.joint in soles and corners[:, 3].any():
             solid = _above(shape, soles[shape.joint], _top(corners, soles[shape.joint]))
         before = links.get(shape.link, LinkSolid(shape.joint, ()))
         if solid is not None:
@@ -69,13 +72,22 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
     for link, (joint, solids) in list(links.items()):
         corners = tags.get(joint, _NO_POINTS)
         sharp = corners[corners[:, 3] == 0.0, :3]
-        if joint in soles and len(sharp) > 2:
-            up = soles[joint]
+        outside = [k for k in sharp if not any(_contains(s, k) for s in solids)]
+        if joint in soles and outside and len(sharp) > 2:
+            up = soles.pop(joint)
             raised = sharp + (_top(corners, up) - sharp @ up)[:, None] * up
             plate = ConvexSolid.of(np.vstack([sharp, raised]))
             links[link] = LinkSolid(joint, (*solids, plate))
-            del soles[joint]
     return links
+
+
+def _contains(solid: ConvexSolid, point: np.ndarray) -> bool:
+    """Whether a point lies in a solid with faces, or next to it."""
+    if not len(solid.normals):
+        return False
+    first = np.concatenate([[0], solid.loop_ends[:-1]])
+    offsets = (solid.normals * solid.vertices[solid.loops[first]]).sum(axis=1)
+    return bool((solid.normals @ point - offsets).max() <= solid.radius + _NEAR)
 
 
 def _top(corners: np.ndarray, up: np.ndarray) -> float:

@@ -123,7 +123,11 @@ _BEHIND = 1e-9
 """Time behind an edge of terrain at which contacts are decided anew [s]: at the edge
 itself rounding errors decide which side of a valley is the nearer one."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
-_FACET = "facet"
+_FACET, _SOLIDS = "facet", "solids"
+_WATCHED = 1e-3
+"""Gap of solids beyond which it does not count how far apart they are [m]."""
+_LOOKS_AT_SOLIDS = 4
+"""How often in a step solids are looked at."""
 
 
 class DetectedEvents(NamedTuple):
@@ -134,6 +138,7 @@ class DetectedEvents(NamedTuple):
         stopped: contacts whose sliding ends (indices).
         signals: which functions of the actuation change sign.
         facet: whether a closed contact comes to another face or edge of terrain.
+        solids: whether solids begin to touch, which time steps know alone.
     """
 
     time: float
@@ -141,6 +146,7 @@ class DetectedEvents(NamedTuple):
     stopped: np.ndarray
     signals: np.ndarray
     facet: bool = False
+    solids: bool = False
 
 
 class _Suspect(NamedTuple):
@@ -205,6 +211,7 @@ class EventSearch:
         self._signals = self._loads.actuation.detect(last.t, last.q, last.v, last.z)
         suspects += self._changing_signals(signals)
         self._start = end
+        suspects += self._meeting_solids(start.t, end.t)
         if suspects:
             return self._first(suspects, start.t, end.t)
         modes = self._motion.modes
@@ -231,11 +238,26 @@ class EventSearch:
         stopped = [s.subject for s in together if s.kind == _SLIDING]
         signals = np.zeros(len(self._signals), dtype=bool)
         signals[[s.subject for s in together if s.kind == _SIGNAL]] = True
-        contact = any(s.kind != _SIGNAL for s in together)
+        contact = any(s.kind not in (_SIGNAL, _SOLIDS) for s in together)
         facet = any(s.kind == _FACET for s in together)
+        solids = any(s.kind == _SOLIDS for s in together)
         return DetectedEvents(
-            first, contact, np.array(stopped, dtype=np.int64), signals, facet
+            first, contact, np.array(stopped, dtype=np.int64), signals, facet, solids
         )
+
+    def _meeting_solids(self, start: float, end: float) -> list[_Suspect]:
+        """Solids that touch in the step."""
+        system = self._system
+        if not (isinstance(system, ModelSystem) and len(system.pairs)):
+            return []
+
+        def gap(t: float) -> float:
+            return system.solid_gap(self._integrator.at(t).q, _WATCHED)
+
+        for t in np.linspace(start, end, _LOOKS_AT_SOLIDS + 1)[1:].tolist():
+            if gap(t) < 0.0:
+                return [_Suspect(_until(gap, t), -1, _SOLIDS)]
+        return []
 
     def _gap_of(self, contact: int) -> Callable[[float], float]:
         """A gap over the times of the last step."""

@@ -39,6 +39,7 @@ from humans_sim.dynamics.event_driven.hand_over import HandOver, WorkBudget
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.integrators import IMPLICIT
+from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.stepper import (
     FAILURES,
     ActuationError,
@@ -47,8 +48,10 @@ from humans_sim.dynamics.stepper import (
 )
 from humans_sim.dynamics.system import State
 from humans_sim.results.event_states import EventState
-from humans_sim.results.records import Sample
+from humans_sim.results.records import SOLIDS, Sample
 
+_PARTED = 1e-6
+"""Gap of solids from which on they are apart [m]."""
 _SHORTER_STEPS = 12
 """How often a step is made shorter that leads where there are no equations."""
 
@@ -77,6 +80,10 @@ class EventStepper(Stepper):
         self._waiting: DetectedEvents | None = None
         # The first command acts before the contacts of the start are decided.
         self.handle_due_events()
+        if isinstance(system, ModelSystem) and len(system.pairs):
+            if system.solid_gap(self.q) < _PARTED:
+                self._hand_over.begin(self.motion.mode, SOLIDS, True)
+                return
         with self._handed_over_where_it_jams(), typed_failures():
             self._contacts.handle(self.state, NO_CONTACTS)
 
@@ -134,7 +141,7 @@ class EventStepper(Stepper):
 
     def _advance(self, t_end: float, bound: float) -> None:
         """From event to event up to ``t_end``."""
-        while self.t < t_end:
+        while self.t < t_end and not self._hand_over.under_way:
             self._budget.check(self.t)
             if not self._integrator.running:
                 self._start()
@@ -163,8 +170,16 @@ class EventStepper(Stepper):
             fired = hand_over.take(min(due, t_end))
             if fired.any():
                 self.handle_events(fired)
-        if not self._try_events():
+        if self._solids_touch() or not self._try_events():
             hand_over.enlarge()
+
+    def _solids_touch(self) -> bool:
+        """Whether solids touch, or did in the last time step."""
+        system, bearing = self.system, self._hand_over.mode
+        if not (isinstance(system, ModelSystem) and len(system.pairs)):
+            return False
+        first = len(system.contacts) - len(system.pairs)
+        return bool(bearing[first:].any()) or system.solid_gap(self.q) < _PARTED
 
     def _try_events(self) -> bool:
         """Whether the contacts can be decided where time steps led to."""
@@ -243,6 +258,9 @@ class EventStepper(Stepper):
     def _handle(self, events: DetectedEvents) -> None:
         """Handle events of the last step, now that their time has come."""
         self._forget_step()
+        if events.solids:
+            self._hand_over.begin(self.motion.mode, SOLIDS, True)
+            return
         self._budget.count_event(self.t)
         touches = events.facet or events.contact
         with self._recorder.events_at(self.state, located=touches):

@@ -108,7 +108,9 @@ class StateEquations:
         constant. Signals of the actuation may change sign either way.
         """
         state, stepper, motion = self._state(t, x), self._stepper, self._stepper.motion
-        contact = self._system.gaps(state.q) + _CLOSED_BELOW
+        contact = np.full(len(self._system.contacts), _NO_EVENT)
+        gaps = motion.bodies.gaps(state.q)  # solids touch in time steps alone
+        contact[: len(gaps)] = gaps + _CLOSED_BELOW
         sliding = np.full(len(contact), _NO_EVENT)
         modes = motion.modes
         if modes.any_closed:

@@ -31,7 +31,6 @@ from humans_sim.dynamics.controller import ControlFunction, Controller, ControlS
 from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.model_system import ModelSystem, touching_record
 from humans_sim.dynamics.scene_bodies import SceneBody
-from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.results.record import model_and_ground
 
@@ -81,7 +80,7 @@ class SceneSystem(ModelSystem):
             )
         own = None
         if robot is not None:
-            own = own_links(robot, self_collision, TIME_STEPPING)
+            own = own_links(robot, self_collision)
         super().__init__(
             robot,
             ground,
