@@ -260,10 +260,7 @@ class ModelSystem:
         self.radii = self._radii(radii or {})
         self.armature = np.zeros(self.nv)
         if armature is not None:
-            if armature.shape not in ((self.nv,), (self.robot_nv,)):
-                raise ParameterError(f"armature must have {self.robot_nv} entries")
-            self.armature[: len(armature)] = armature
-        self._has_armature = bool(np.any(self.armature))
+            self.take_armature(armature)
         self._joints = points.joints
         free = [j for j in range(len(lower)) if 6 + j not in self.locked]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
@@ -347,6 +344,12 @@ class ModelSystem:
                     finite_array(gravity, (3,), "gravity"), np.zeros(3)
                 )
             self._own_data = self._pin.createData()
+
+    def take_armature(self, armature: np.ndarray) -> None:
+        """Add the inertia of the biped's drives to the mass matrix (its nv,)."""
+        if armature.shape not in ((self.nv,), (self.robot_nv,)):
+            raise ParameterError(f"armature must have {self.robot_nv} entries")
+        self.armature[: len(armature)] = armature
 
     @property
     def model(self) -> Model:
@@ -564,8 +567,7 @@ class ModelSystem:
         if model is not None and rotors is not None:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
-        if self._has_armature:
-            add_diagonal(mass, self.armature)
+        add_diagonal(mass, self.armature)
         if self.damped:
             bias += self.dissipation.damping * v
         return data, mass, bias

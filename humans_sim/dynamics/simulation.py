@@ -41,6 +41,7 @@ from humans_sim.dynamics.model_system import (
 )
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.recording import RecordedSignals, RunStream, progress_bar
+from humans_sim.dynamics.scenes.scene_system import SceneSystem, scene_control
 from humans_sim.dynamics.sensor import Sensor, SensorClock, check_sensors
 from humans_sim.dynamics.stepper import ENDINGS, Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
@@ -165,6 +166,7 @@ class Simulation:
                 f"contacts must be a Contacts(points=...), not {contacts!r}"
             )
         gravity = self.options.gravity
+        method_given = method
         method = defaults.get("method", EVENT_DRIVEN) if method is None else method
         if isinstance(model, Model):
             ground = defaults.get("ground") if ground is None else ground
@@ -204,6 +206,11 @@ class Simulation:
                     "models; a system in general coordinates has its own"
                 )
             self.system = model
+            if method_given is None and method not in model.methods:
+                method = model.methods[0]
+            if isinstance(model, SceneSystem):
+                actuation, controller = scene_control(model, actuation, controller)
+                known = controller if isinstance(controller, Controller) else None
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"

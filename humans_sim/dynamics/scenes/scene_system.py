@@ -199,3 +199,22 @@ class SceneController(Controller):
         """The command of the robot's controller."""
         own = ControlState(state.q[: self._nq], state.v[: self._nv], state.z)
         return self._robot(t, own)
+
+
+def scene_control(
+    scene: SceneSystem, actuation: Actuation | None, controller: ControlFunction | None
+) -> tuple[Actuation | None, ControlFunction | None]:
+    """A robot's actuation and controller as those of the scene that it is in.
+
+    Raises:
+        ParameterError: the scene has no robot.
+    """
+    if actuation is not None and not isinstance(actuation, SceneActuation):
+        if scene.robot is None:
+            raise ParameterError("a scene without a robot has nothing to actuate")
+        if actuation.armature is not None:
+            scene.take_armature(actuation.armature)
+        actuation = SceneActuation(scene, actuation)
+    if controller is not None and not isinstance(controller, SceneController):
+        controller = SceneController(scene, controller)
+    return actuation, controller

@@ -13,7 +13,6 @@ from humans_sim.contact.geometry.body_features import (
     Balls,
     BodyFeatures,
     body_features,
-    farthest,
     hull_of,
     outermost,
     shapes_of_joints,
@@ -44,14 +43,13 @@ def model(request: pytest.FixtureRequest) -> hs.Model:
     return hs.load_model(str(share_directory() / name) if name == BALL else name)
 
 
-def test_every_link_has_features(model: hs.Model) -> None:
+def test_every_link_has_features_or_is_named(model: hs.Model) -> None:
     """No solid is lost: what a tag, or a sole, stands for is no more than that."""
     features = body_features(model)
     for shapes in shapes_of_joints(model).values():
-        link, count = shapes[0].link, len(hull_of(shapes).radii)
-        own = features.links.count(link)
-        assert 0 < own <= MOST
-        assert (link in features.beyond) <= (own < count)
+        link, own = shapes[0].link, features.links.count(shapes[0].link)
+        assert own <= MOST
+        assert (own == 0) == (link in features.beyond)
     assert len(features.names) == len(set(features.names))
     assert (features.radii >= 0.0).all()
 
@@ -69,10 +67,9 @@ def test_the_lowest_point_is_exact(model: hs.Model) -> None:
         for joint, shapes in shapes_of_joints(model).items():
             hull, pose = hull_of(shapes), data.oMi[joint]
             drawn = hull.centres @ pose.rotation[2] + pose.translation[2] - hull.radii
-            own = lows[np.array(joints) == joint].min()
-            assert own > drawn.min() - 1e-12
             if joint in points.joints or shapes[0].link in features.beyond:
                 continue
+            own = lows[np.array(joints) == joint].min()
             assert own == pytest.approx(drawn.min(), abs=1e-12)
 
 
@@ -88,11 +85,7 @@ def test_the_trunk_of_bip_is_solid(height: float) -> None:
     hull = hull_of(shapes[joint])
     assert hull.centres[:, 2].max() == pytest.approx(0.745)
     assert bip.tag_points(names).local[:, 2] == pytest.approx(height)
-    joints, places = features.in_joints(bip)
-    own = places[np.array(joints) == joint]
-    assert own == pytest.approx(farthest(hull).centres, abs=1e-12)
-    for axis in np.vstack([np.eye(3), -np.eye(3)]):
-        assert (own @ axis).max() == pytest.approx((hull.centres @ axis).max())
+    assert len(hull.radii) > MOST and "torso" in features.beyond
 
 
 def test_what_is_far_below_a_sole_touches() -> None:
@@ -137,25 +130,9 @@ def test_what_is_round_and_what_has_corners() -> None:
     rng = np.random.default_rng(0)
     inner = rng.uniform(-0.09, 0.09, (300, 3))
     many = Balls(np.vstack([inner, 0.1 * signs]), np.zeros(308))
-    for chosen in (outermost(many), farthest(many)):
-        assert {tuple(c) for c in chosen.centres} == {tuple(c) for c in 0.1 * signs}
-
-
-def test_of_many_vertices_some_are_taken() -> None:
-    """They are vertices, few, and go as far as the body along axes and diagonals."""
-    rng = np.random.default_rng(1)
-    round_body = rng.normal(size=(500, 3))
-    round_body /= np.linalg.norm(round_body, axis=1, keepdims=True)
-    body = outermost(Balls(round_body, np.zeros(500)))
-    assert len(body.radii) > MOST
-    chosen = farthest(body)
-    assert len(chosen.radii) <= MOST
-    assert {tuple(c) for c in chosen.centres} <= {tuple(c) for c in round_body}
-    diagonals = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T / 3**0.5
-    assert chosen.support(diagonals) == pytest.approx(body.support(diagonals))
-    every = rng.normal(size=(1000, 3))
-    every /= np.linalg.norm(every, axis=1, keepdims=True)
-    assert (body.support(every) - chosen.support(every)).max() < 0.15
+    assert {tuple(c) for c in outermost(many).centres} == {
+        tuple(c) for c in 0.1 * signs
+    }
 
 
 def test_a_link_and_a_joint_of_one_name(tmp_path: Path) -> None:

@@ -40,3 +40,19 @@ def test_it_sees_the_robot_alone(khr1: hs.Model) -> None:
     assert np.abs(run.torques[1:, 6:23]).max() > 1e-3
     with pytest.raises(hs.errors.ParameterError, match="no contacts and forces"):
         _ = seen[0][1].sample
+
+
+def test_a_robot_with_its_servos_among_bodies() -> None:
+    """Servos of the robot alone serve the scene: it stands, the box lies beside it."""
+    robot = hs.load_model("khr1")
+    scene = SceneSystem([SceneBody.box("box", 0.2, (0.05, 0.05, 0.05))], robot=robot)
+    q = scene.configuration({"box": (0.3, 0.0, 0.025)}, robot.neutral())
+    sim = hs.Simulation(scene, hs.Servo(robot))
+    assert sim.method == "time_stepping"
+    assert scene.armature[6 : robot.nv].min() > 0.0
+    run = sim.run(q, t_end=0.1)
+    assert run.check().ok
+    np.testing.assert_allclose(run.q[-1, : robot.nq], run.q[0, : robot.nq], atol=2e-3)
+    alone = SceneSystem([SceneBody.box("box", 0.2, (0.05, 0.05, 0.05))])
+    with pytest.raises(hs.errors.ParameterError, match="nothing to actuate"):
+        hs.Simulation(alone, hs.Servo(robot))
