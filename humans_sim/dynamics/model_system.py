@@ -23,6 +23,7 @@ from humans_sim.contact.geometry.foot_spheres import sphere_tags
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.link_pairs import link_solids, touching_links
 from humans_sim.contact.geometry.solids import Ball, Box, HalfSpace
+from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.budget import CONTACTS
@@ -96,7 +97,7 @@ def contact_table(
 
 
 def fixed_solid(solid: Solid) -> ConvexSolid | None:
-    """A solid of the ground; None of meshes, whose contacts are those of points."""
+    """A convex solid of the ground; None of meshes."""
     if isinstance(solid, HalfSpace):
         row = solid.row()
         return ConvexSolid.half_space(row[10:13], row[1:4])
@@ -370,6 +371,11 @@ class ModelSystem:
             (Mover(solid.name, 0, (shape,)), friction)
             for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
             if (shape := fixed_solid(solid)) is not None
+        ]
+        fixed += [
+            (Mover(solid.name, 0, (), solid), friction)
+            for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
+            if isinstance(solid, TriangleMesh)
         ]
         bodies = [
             Mover(body.name, self.first_body + k, (body_solid(body),))
