@@ -34,7 +34,7 @@ from humans_sim.contact.geometry.convex_pairs import (
     pair_points,
     spread_out,
 )
-from humans_sim.contact.geometry.mesh_solids import mesh_candidates
+from humans_sim.contact.geometry.mesh_solids import mesh_candidates, nearest_spread
 from humans_sim.core.kernels import kernel
 
 FAR = 1.0
@@ -362,6 +362,14 @@ def _candidates(table, memory, p, near, away, poses, rows):
 
 
 @kernel
+def _kept(meshes, rows):
+    """Numbers of the candidates that a pair keeps."""
+    if meshes is not None:
+        return nearest_spread(rows[:, :3], rows[:, 9], SLOTS)
+    return spread_out(rows[:, :3], rows[:, 9], SLOTS)
+
+
+@kernel
 def _slots(points, p, size, before, taken):
     """Places of points in their pair: those of the points that were there."""
     slots, _, first = before[:3]
@@ -428,7 +436,7 @@ def choose_points(table, memory, before, poses, twists, time):
         count = _candidates(table, memory, p, near[n], away, poses, rows)
         if count == 0:
             continue
-        kept = spread_out(rows[:count, :3], rows[:count, 9], SLOTS)
+        kept = _kept(pairs.meshes, rows[:count])
         local = np.empty((kept.shape[0], 3))
         for k in range(kept.shape[0]):
             place_back(poses[a], rows[kept[k], :3], local[k])

@@ -32,7 +32,7 @@ from humans_sim.contact.geometry.convex_distance import (
     place,
     solid_separation,
 )
-from humans_sim.contact.geometry.convex_pairs import SLOTS, basis, pair_points
+from humans_sim.contact.geometry.convex_pairs import basis, pair_points
 from humans_sim.contact.geometry.mesh import (
     KINDS,
     MESH_TRIANGLES,
@@ -62,6 +62,8 @@ _ONE = 1e-7
 """Points that are nearer to each other are one, over the length of the solid."""
 _APART = 1e-4
 """Solids that are farther from each other do not touch [m]."""
+_EARLY = 50.0
+"""How much farther from other points one must be that touches later, over its gap."""
 _STRAIGHT = 1e-9
 """Sine of an angle below which the border of an area has no corner."""
 _BORDER = 1e-9
@@ -236,14 +238,14 @@ def is_normal(row, data, triangle, n):
             return True
         # the edge in its order around this triangle, times the neighbour's normal
         a, b = triangle + 3 * edge, triangle + 3 * ((edge + 1) % 3)
-        e0, e1, e2 = data[b] - data[a], data[b + 1] - data[a + 1], data[b + 2]
-        e2 -= data[a + 2]
-        m0, m1, m2 = data[other + NORMAL], data[other + NORMAL + 1], 0.0
-        m2 = data[other + NORMAL + 2]
-        lean = n[0] * (e1 * m2 - e2 * m1)
-        lean += n[1] * (e2 * m0 - e0 * m2)
-        lean += n[2] * (e0 * m1 - e1 * m0)
-        return lean <= _LEAN * np.sqrt(e0 * e0 + e1 * e1 + e2 * e2)
+        lean, square = 0.0, 0.0
+        for i in range(3):
+            j, m = (i + 1) % 3, (i + 2) % 3
+            along, up = data[b + j] - data[a + j], data[b + m] - data[a + m]
+            lean += n[i] * (along * data[other + NORMAL + m])
+            lean -= n[i] * (up * data[other + NORMAL + j])
+            square += along * along
+        return lean <= _LEAN * np.sqrt(square)
     walk = np.empty(MOST_AROUND, np.int64)
     vertex = data[triangle + VERTEX + best]
     for k in range(triangles_around(row, data, triangle, best, walk)):
@@ -263,16 +265,17 @@ def is_normal(row, data, triangle, n):
 @kernel
 def _is_over(data, triangle, point):
     """Whether a point lies over or under a triangle along its normal."""
-    n = data[triangle + NORMAL : triangle + NORMAL + 3]
     for c in range(3):
         a, b = triangle + 3 * c, triangle + 3 * ((c + 1) % 3)
-        e0, e1, e2 = data[b] - data[a], data[b + 1] - data[a + 1], 0.0
-        e2 = data[b + 2] - data[a + 2]
-        p0, p1, p2 = point[0] - data[a], point[1] - data[a + 1], point[2] - data[a + 2]
-        side = n[0] * (e1 * p2 - e2 * p1)
-        side += n[1] * (e2 * p0 - e0 * p2)
-        side += n[2] * (e0 * p1 - e1 * p0)
-        if side < -_BORDER * (e0 * e0 + e1 * e1 + e2 * e2):
+        side, square = 0.0, 0.0
+        for i in range(3):
+            j, m = (i + 1) % 3, (i + 2) % 3
+            along, up = data[b + j] - data[a + j], data[b + m] - data[a + m]
+            side += data[triangle + NORMAL + i] * (
+                along * (point[m] - data[a + m]) - up * (point[j] - data[a + j])
+            )
+            square += along * along
+        if side < -_BORDER * square:
             return False
     return True
 
@@ -436,26 +439,30 @@ def _separation(solids, pair, poses, near, normal, at):
 
 
 @kernel
-def _own_points(solids, pair, poses, mesh, corners):
-    """Points of a solid over a triangle, along the triangle's normal.
+def _own_normal(data, triangle, corners, radius, normal, at):
+    """Take a triangle's own normal; where what lies over it is nearest.
 
-    ``mesh``: data and where the triangle begins; ``corners``: of the solid, in the
-    world.
+    Returns:
+        height of the solid's lowest point; infinite if that is not over the triangle.
     """
-    data, triangle = mesh
-    table = SolidTable(*solids)
-    normal = data[triangle + NORMAL : triangle + NORMAL + 3].copy()
-    low, high, which = _lowest(corners, data, triangle, table.radius[pair[0]])
-    at, apart = corners[which].copy(), np.inf
-    if low + high > 0.0 and _is_over(data, triangle, at):
-        apart = low
-        for i in range(3):
-            at[i] -= (table.radius[pair[0]] + 0.5 * low) * normal[i]
-    # Without a lowest point over it the triangle has what of a face or edge is.
-    points = pair_points(solids, pair, poses, normal, at, apart)
-    if not low + high > 0.0:  # it comes from below
-        return points[0][:0], points[1][:0], points[2][:0], points[3]
-    return points
+    low, _, which = _lowest(corners, data, triangle, radius)
+    for i in range(3):
+        normal[i] = data[triangle + NORMAL + i]
+        at[i] = corners[which, i] - (radius + 0.5 * low) * normal[i]
+    return low if _is_over(data, triangle, at) else np.inf
+
+
+@kernel
+def _over(data, triangle, points):
+    """Those of some points that lie over a triangle."""
+    first, second, gap, turns = points
+    kept, count = np.empty(gap.shape[0], np.int64), 0
+    for k in range(gap.shape[0]):
+        if _is_over(data, triangle, second[k]):
+            kept[count] = k
+            count += 1
+    kept = kept[:count]
+    return first[kept], second[kept], gap[kept], turns
 
 
 @kernel
@@ -482,9 +489,8 @@ def mesh_candidates(solids, meshes, which, poses, near, rows):
     found, clear = triangles_near(row, data, box, near)
     pair, planes = np.array([one, 0]), np.empty(rows.shape[0], np.int64)
     normal, at = np.empty(3), np.zeros(3)
-    count, latest = 0, -1
-    first, second, gap = np.empty((0, 3)), np.empty((0, 3)), np.empty(0)
-    turns = False
+    none = np.empty((0, 3))
+    points, count, latest = (none, none, np.empty(0), False), 0, -1
     for k in found:
         triangle = int(row[MESH_TRIANGLES]) + TRIANGLE * k
         low, high, _ = _lowest(corners, data, triangle, radius)
@@ -492,54 +498,56 @@ def mesh_candidates(solids, meshes, which, poses, near, rows):
         if beyond > near:
             clear = min(clear, beyond)
             continue
-        pair[1] = known.first[which[1]] + k
-        plane = int(data[triangle + PLANE])
+        outside = low + high > 0.0  # it does not come from below
+        pair[1], plane = known.first[which[1]] + k, int(data[triangle + PLANE])
+        is_plane, apart = table.plane[pair[1]], low
         for i in range(3):
             normal[i] = data[triangle + NORMAL + i]
-        if table.plane[pair[1]]:
+        if is_plane:
             clear = min(clear, low)
-            if not low + high > 0.0:
+            if not outside:
                 continue
-            if plane != latest:
-                first, second, gap, turns = pair_points(
-                    solids, pair, poses, normal, at, low
-                )
-                latest = plane
-            for m in range(gap.shape[0]):
-                if _is_over(data, triangle, second[m]):
-                    here = slice(m, m + 1)
-                    points = first[here], second[here], gap[here], turns
-                    numbers = normal, radius, plane, same
-                    count = _add(rows, planes, count, points, numbers)
-            continue
-        apart = _separation(solids, pair, poses, near, normal, at)
-        clear = min(clear, apart)
-        if apart > near:
-            continue
-        cosine = _along(normal, data, triangle + NORMAL)
-        if apart > 0.0 and not cosine > _LEAN:
-            continue
-        if cosine < 1.0 - _SAME_NORMAL:
-            if is_normal(row, data, triangle, normal):
-                plane = -1
-                points = pair_points(solids, pair, poses, normal, at, apart)
-            else:
-                for i in range(3):
-                    normal[i] = data[triangle + NORMAL + i]
-                mesh = data, triangle
-                points = _own_points(solids, pair, poses, mesh, corners)
         else:
-            for i in range(3):
-                normal[i] = data[triangle + NORMAL + i]
+            apart = _separation(solids, pair, poses, near, normal, at)
+            clear = min(clear, apart)
+            cosine = _along(normal, data, triangle + NORMAL)
+            if apart > near or (apart > 0.0 and not cosine > _LEAN):
+                continue
+            own = cosine >= 1.0 - _SAME_NORMAL
+            if not own and is_normal(row, data, triangle, normal):
+                plane = -1
+            elif own or outside:
+                apart = _own_normal(data, triangle, corners, radius, normal, at)
+            else:
+                continue
+        if not (is_plane and plane == latest):
             points = pair_points(solids, pair, poses, normal, at, apart)
+            latest = plane if is_plane else -1
         numbers = normal, radius, plane, same
-        count = _add(rows, planes, count, points, numbers)
-    count = _without_inner(rows, planes, count)
-    if count > SLOTS:
-        left = 0
+        new = _over(data, triangle, points) if is_plane else points
+        count = _add(rows, planes, count, new, numbers)
+    return _without_inner(rows, planes, count), clear
+
+
+@kernel
+def nearest_spread(points, gap, most):
+    """Numbers of a few points: that with the least gap, then far ones from all.
+
+    Unlike with convex solids, points that touch may lie between others that do not: a
+    point is passed over for one that is nearer to touching.
+    """
+    count = points.shape[0]
+    chosen = np.empty(min(most, count), np.int64)
+    value = np.full(count, np.inf)
+    latest = np.argmin(gap)
+    least = gap[latest]
+    for n in range(chosen.shape[0]):
+        chosen[n] = latest
         for k in range(count):
-            if rows[k, 9] <= near:
-                rows[left] = rows[k]
-                left += 1
-        count = left
-    return count, clear
+            square = 0.0
+            for i in range(3):
+                square += (points[k, i] - points[latest, i]) ** 2
+            value[k] = min(value[k], np.sqrt(square) - _EARLY * (gap[k] - least))
+        value[latest] = -np.inf
+        latest = np.argmax(value)
+    return chosen

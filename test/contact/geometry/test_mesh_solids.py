@@ -159,3 +159,68 @@ def test_separation_is_coals_distance(name: str, solid: str) -> None:
             rows, bound = touching.at(pose, near)
             assert bound <= distance + 1e-6
             assert (rows[:, 9] > -1e-9).all()
+
+
+def flat(half: float, count: int) -> hs.TriangleMesh:
+    """An open floor of triangles."""
+    x = np.linspace(-half, half, count + 1)
+    points = np.array([(a, b, 0.0) for a in x for b in x])
+    number = np.arange(len(points)).reshape(count + 1, -1)
+    a, b, c, d = number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]
+    faces = np.stack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)]).reshape(-1, 3)
+    return hs.TriangleMesh(points, faces, "floor")
+
+
+@pytest.mark.parametrize("height", [0.0, 1e-9, -1e-9, 5e-4])
+@pytest.mark.parametrize("count", [1, 7, 40])
+def test_flat_floor_is_a_half_space(count: int, height: float) -> None:
+    """A box touches in its four corners wherever it is, and nothing leans."""
+    touching, rng = Touching(SOLIDS["box"], flat(0.5, count)), np.random.default_rng(1)
+    for k in range(60):
+        pose = random_pose(rng, 0.3)
+        tilt = rng.choice([0.0, 1e-10, 1e-4]) * rng.normal(size=2)
+        turn = pin.rpy.rpyToMatrix(*tilt, rng.uniform(-3, 3) if k % 3 else 0.0)
+        low = (turn @ CORNERS.T)[2].min()
+        pose = pin.SE3(turn, np.array([*pose.translation[:2], height - low]))
+        if k % 5 == 0:  # a corner right over one of the mesh
+            pose.translation[:2] = -(turn @ CORNERS[0])[:2]
+        rows, _ = touching.at(pose, 2e-3)
+        below = CORNERS @ turn.T + pose.translation
+        below = below[below[:, 2] < height + 0.01]
+        assert len(rows) == 4
+        np.testing.assert_allclose(rows[:, 6:9], [[0.0, 0.0, 1.0]] * 4, atol=1e-12)
+        order = [np.abs(rows[:, :3] - b).sum(axis=1).argmin() for b in below]
+        np.testing.assert_allclose(rows[order, :3], below, atol=1e-9)
+        np.testing.assert_allclose(rows[order, 9], below[:, 2], atol=1e-12)
+
+
+def test_normals_of_a_block() -> None:
+    """On an edge between both faces, on a corner between three; none on what is flat."""
+    mesh = MESHES["block"]
+    row, top = mesh.row(), []
+    for k in range(len(mesh.faces)):
+        triangle = int(row[MESH_TRIANGLES]) + TRIANGLE * k
+        if mesh.data[triangle + 11] > 0.5:
+            top.append(triangle)
+
+    def allowed(*n: float) -> bool:
+        unit = np.array(n) / np.linalg.norm(n)
+        return any(is_normal(row, mesh.data, t, unit) for t in top)
+
+    assert allowed(0, 0, 1) and allowed(1, 0, 1) and allowed(1, 1, 1)
+    assert allowed(1e-3, 2e-3, 1) and not allowed(0, 0, -1) and not allowed(1, 0, -0.1)
+    inner = flat(0.5, 4)
+    first = int(inner.row()[MESH_TRIANGLES])
+    for k in range(len(inner.faces)):
+        triangle = first + TRIANGLE * k
+        assert is_normal(inner.row(), inner.data, triangle, np.array([0.0, 0.0, 1.0]))
+    for lean in ((1.0, 0.3, 1.0), (1.0, 0.3, 1e-3), (1e-4, 0.0, 1.0)):
+        unit = np.array(lean) / np.linalg.norm(lean)
+        open_ = [
+            first + TRIANGLE * k
+            for k in range(len(inner.faces))
+            if is_normal(inner.row(), inner.data, first + TRIANGLE * k, unit)
+        ]
+        # only at the border towards which it leans
+        corners = np.array([inner.data[t : t + 9].reshape(3, 3) for t in open_])
+        assert (corners[:, :, 0].max(axis=1) == 0.5).all()
