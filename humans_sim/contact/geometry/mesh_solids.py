@@ -31,6 +31,7 @@ from humans_sim.contact.geometry.convex_distance import (
     core_distance,
     place,
     solid_separation,
+    turn,
 )
 from humans_sim.contact.geometry.convex_pairs import basis, pair_points
 from humans_sim.contact.geometry.mesh import (
@@ -60,6 +61,8 @@ _SMALL = 1e-5
 """Lengths of triangles as solids, over their own: no part of one counts as a point."""
 _ONE = 1e-7
 """Points that are nearer to each other are one, over the length of the solid."""
+_FACES = 24
+"""Faces of a solid that are compared with the triangles' boxes, at most."""
 _APART = 1e-4
 """Solids that are farther from each other do not touch [m]."""
 _EARLY = 50.0
@@ -134,19 +137,33 @@ def _added(table: SolidTable, records: np.ndarray) -> SolidTable:
 
 
 @kernel
-def _square_between(data, node, box):
-    """Square of the distance of a box to that of a node."""
+def _along(n, data, at):
+    return n[0] * data[at] + n[1] * data[at + 1] + n[2] * data[at + 2]
+
+
+@kernel
+def _square_between(low, high, box, faces):
+    """Square of a distance of two boxes, from below.
+
+    ``faces``: planes around what is in the second: normals outwards, heights (f, 4).
+    """
     square = 0.0
     for k in range(3):
-        beyond = max(data[node + k] - box[1, k], box[0, k] - data[node + 3 + k])
+        beyond = max(low[k] - box[1, k], box[0, k] - high[k])
         if beyond > 0.0:
             square += beyond * beyond
+    for f in range(faces.shape[0]):
+        height = -faces[f, 3]
+        for k in range(3):
+            height += faces[f, k] * (low[k] if faces[f, k] > 0.0 else high[k])
+        if height > 0.0:
+            square = max(square, height * height)
     return square
 
 
 @kernel
-def _triangle_square(data, triangle, box):
-    """Square of the distance of a box to that around a triangle."""
+def _triangle_square(data, triangle, box, faces):
+    """The same of a triangle and a box."""
     square = 0.0
     for k in range(3):
         a, b, c = (
@@ -157,17 +174,28 @@ def _triangle_square(data, triangle, box):
         beyond = max(min(a, b, c) - box[1, k], box[0, k] - max(a, b, c))
         if beyond > 0.0:
             square += beyond * beyond
+    for f in range(faces.shape[0]):
+        n = faces[f]
+        height = min(
+            _along(n, data, triangle),
+            _along(n, data, triangle + 3),
+            _along(n, data, triangle + 6),
+        )
+        height -= n[3]
+        if height > 0.0:
+            square = max(square, height * height)
     return square
 
 
 @kernel
-def triangles_near(row, data, box, near):
-    """Triangles whose boxes are not farther than ``near`` from a box.
+def triangles_near(row, data, box, faces, near):
+    """Triangles that are not farther than ``near`` from a box and what is in it.
 
     Args:
         row: of the mesh.
         data: numbers of all meshes.
         box: its low and high corner (2, 3) [m].
+        faces: planes around what is in it: normals outwards, heights (f, 4).
         near: [m].
 
     Returns:
@@ -184,7 +212,8 @@ def triangles_near(row, data, box, near):
         index = stack[height]
         node = start + NODE * index
         limit = within if count else max(within, best)
-        if _square_between(data, node, box) > limit:
+        low, high = data[node : node + 3], data[node + 3 : node + 6]
+        if _square_between(low, high, box, faces) > limit:
             continue
         link, size = int(data[node + 6]), int(data[node + 7])
         if not size:
@@ -192,7 +221,7 @@ def triangles_near(row, data, box, near):
             height += 2
             continue
         for k in range(link, link + size):
-            square = _triangle_square(data, triangles + TRIANGLE * k, box)
+            square = _triangle_square(data, triangles + TRIANGLE * k, box, faces)
             if square > within:
                 best = min(best, square)
                 continue
@@ -203,11 +232,6 @@ def triangles_near(row, data, box, near):
             found[count] = k
             count += 1
     return found[:count], near if count else np.sqrt(best)
-
-
-@kernel
-def _along(n, data, at):
-    return n[0] * data[at] + n[1] * data[at + 1] + n[2] * data[at + 2]
 
 
 @kernel
@@ -281,8 +305,8 @@ def _is_over(data, triangle, point):
 
 
 @kernel
-def _corners(solids, one, pose):
-    """Vertices of a solid in the world (k, 3), and the box around it (2, 3)."""
+def _placed(solids, one, pose):
+    """A solid in the world: vertices (k, 3), a box (2, 3), planes of faces (f, 4)."""
     table = SolidTable(*solids)
     first, radius = table.vertex_start[one], table.radius[one]
     corners = np.empty((table.vertex_start[one + 1] - first, 3))
@@ -293,7 +317,15 @@ def _corners(solids, one, pose):
         for i in range(3):
             box[0, i] = min(box[0, i], corners[k, i] - radius)
             box[1, i] = max(box[1, i], corners[k, i] + radius)
-    return corners, box
+    begin, end = table.face_start[one], table.face_start[one + 1]
+    faces = np.empty((min(_FACES, end - begin), 4))
+    for f in range(faces.shape[0]):
+        turn(pose, table.normals[begin + f], faces[f])
+        vertex = corners[table.loops[table.loop_start[begin + f]] - first]
+        faces[f, 3] = radius
+        for i in range(3):
+            faces[f, 3] += faces[f, i] * vertex[i]
+    return corners, box, faces
 
 
 @kernel
@@ -342,10 +374,10 @@ def _hull(points, order):
     """
     count = order.shape[0]
     kept, size = np.empty(2 * count + 1, np.int64), 0
-    for turn in range(2):
+    for way in range(2):
         floor = size + 1
         for s in range(count):
-            k = order[s] if turn == 0 else order[count - 1 - s]
+            k = order[s] if way == 0 else order[count - 1 - s]
             while size > floor:
                 a, b = kept[size - 2], kept[size - 1]
                 dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
@@ -453,16 +485,16 @@ def _own_normal(data, triangle, corners, radius, normal, at):
 
 
 @kernel
-def _over(data, triangle, points):
-    """Those of some points that lie over a triangle."""
+def _add_over(rows, planes, count, points, numbers, mesh):
+    """Add those of some points that lie over a triangle; ``mesh``: data, triangle."""
+    data, triangle = mesh
     first, second, gap, turns = points
-    kept, count = np.empty(gap.shape[0], np.int64), 0
     for k in range(gap.shape[0]):
         if _is_over(data, triangle, second[k]):
-            kept[count] = k
-            count += 1
-    kept = kept[:count]
-    return first[kept], second[kept], gap[kept], turns
+            here = slice(k, k + 1)
+            new = first[here], second[here], gap[here], turns
+            count = _add(rows, planes, count, new, numbers)
+    return count
 
 
 @kernel
@@ -485,28 +517,35 @@ def mesh_candidates(solids, meshes, which, poses, near, rows):
     table, known = SolidTable(*solids), MeshSolids(*meshes)
     one, row, data = which[0], known.rows[which[1]], known.data
     radius, same = table.radius[one], _ONE * table.length[one]
-    corners, box = _corners(solids, one, poses[0])
-    found, clear = triangles_near(row, data, box, near)
+    corners, box, faces = _placed(solids, one, poses[0])
+    found, clear = triangles_near(row, data, box, faces, near)
     pair, planes = np.array([one, 0]), np.empty(rows.shape[0], np.int64)
     normal, at = np.empty(3), np.zeros(3)
     none = np.empty((0, 3))
     points, count, latest = (none, none, np.empty(0), False), 0, -1
     for k in found:
         triangle = int(row[MESH_TRIANGLES]) + TRIANGLE * k
+        pair[1], plane = known.first[which[1]] + k, int(data[triangle + PLANE])
+        is_plane = table.plane[pair[1]]
+        if is_plane and plane == latest:
+            numbers = normal, radius, plane, same
+            mesh = data, triangle
+            count = _add_over(rows, planes, count, points, numbers, mesh)
+            continue
         low, high, _ = _lowest(corners, data, triangle, radius)
         beyond = max(low, -high)
         if beyond > near:
             clear = min(clear, beyond)
             continue
         outside = low + high > 0.0  # it does not come from below
-        pair[1], plane = known.first[which[1]] + k, int(data[triangle + PLANE])
-        is_plane, apart = table.plane[pair[1]], low
+        apart, latest = low, -1
         for i in range(3):
             normal[i] = data[triangle + NORMAL + i]
         if is_plane:
             clear = min(clear, low)
             if not outside:
                 continue
+            latest = plane
         else:
             apart = _separation(solids, pair, poses, near, normal, at)
             clear = min(clear, apart)
@@ -520,12 +559,13 @@ def mesh_candidates(solids, meshes, which, poses, near, rows):
                 apart = _own_normal(data, triangle, corners, radius, normal, at)
             else:
                 continue
-        if not (is_plane and plane == latest):
-            points = pair_points(solids, pair, poses, normal, at, apart)
-            latest = plane if is_plane else -1
+        points = pair_points(solids, pair, poses, normal, at, apart)
         numbers = normal, radius, plane, same
-        new = _over(data, triangle, points) if is_plane else points
-        count = _add(rows, planes, count, new, numbers)
+        if is_plane:
+            mesh = data, triangle
+            count = _add_over(rows, planes, count, points, numbers, mesh)
+        else:
+            count = _add(rows, planes, count, points, numbers)
     return _without_inner(rows, planes, count), clear
 
 

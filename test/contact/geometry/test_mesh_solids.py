@@ -134,12 +134,36 @@ def test_query_is_that_of_all(name: str) -> None:
         box, near = np.array([middle - half, middle + half]), rng.uniform(0.0, 0.1)
         beyond = np.maximum(0.0, np.maximum(low - box[1], box[0] - high))
         distance = np.linalg.norm(beyond, axis=1)
-        found, bound = triangles_near(row, mesh.data, box, near)
+        found, bound = triangles_near(row, mesh.data, box, np.zeros((0, 4)), near)
         assert sorted(found.tolist()) == np.flatnonzero(distance <= near).tolist()
         if len(found):
             assert bound == near
         else:
             assert bound == pytest.approx(distance.min(), abs=1e-12)
+
+
+def test_faces_narrow_the_query() -> None:
+    """Nothing that a brute search finds near a turned box is left out."""
+    mesh, rng = MESHES["field"], np.random.default_rng(4)
+    row = mesh.row()
+    first, last = int(row[MESH_TRIANGLES]), int(row[NORMALS])
+    corners = mesh.data[first:last].reshape(-1, TRIANGLE)[:, :9].reshape(-1, 3, 3)
+    for _ in range(100):
+        turn = random_pose(rng, 0.1).rotation
+        middle, near = rng.uniform(-0.2, 0.2, 3), rng.uniform(0.0, 0.05)
+        points = CORNERS @ turn.T + middle
+        normals = np.vstack([turn.T, -turn.T])
+        faces = np.column_stack([normals, (points @ normals.T).max(axis=0)])
+        box = np.array([points.min(axis=0), points.max(axis=0)])
+        beyond = np.maximum(
+            corners.min(axis=1) - box[1], box[0] - corners.max(axis=1)
+        ).clip(0.0)
+        distance = np.linalg.norm(beyond, axis=1)
+        heights = (corners @ normals.T).min(axis=1) - faces[:, 3]
+        distance = np.maximum(distance, heights.max(axis=1))
+        found, bound = triangles_near(row, mesh.data, box, faces, near)
+        assert sorted(found.tolist()) == np.flatnonzero(distance <= near).tolist()
+        assert bound <= np.delete(distance, found).min() + 1e-12
 
 
 @pytest.mark.parametrize("solid", SOLIDS)
