@@ -133,14 +133,16 @@ class PairContacts:
             one, other = pair.first, pair.second
             # The one with the smaller ball first: it moves in the frame of the other.
             pairs.append((one.joint, other.joint))
-            own = range(len(one.solids))
+            each = range(len(one.solids))
             rows = [
                 (first[id(one)] + a, first[id(other)] + b)
-                for a in own
+                for a in each
                 for b in range(len(other.solids))
             ]
             if other.mesh is not None:
-                rows = [(first[id(one)] + a, -1 - meshes.index(other.mesh)) for a in own]
+                rows = [
+                    (first[id(one)] + a, -1 - meshes.index(other.mesh)) for a in each
+                ]
             shape_pairs += rows
             counts.append(len(rows))
             sizes = [s for s in balls[[one.joint, other.joint], 3] if s > 0.0]

@@ -65,13 +65,11 @@ def assert_sound(run: hs.Run) -> None:
     assert wrong <= {"largest gap x force"}
 
 
-def run_body(
-    ground: hs.Ground, body: SceneBody, place: tuple, turn: tuple = (0.3, 0.5, 0.2)
-) -> hs.Run:
+def run_body(ground: hs.Ground, body: SceneBody, place: tuple[float, ...]) -> hs.Run:
     """A body that falls from a place, for half a second."""
     scene = SceneSystem([body], ground)
     q = scene.configuration({body.name: place})
-    q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(*turn)).coeffs()
+    q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(0.3, 0.5, 0.2)).coeffs()
     simulation = hs.Simulation(scene, method="time_stepping", time_step=2e-3)
     return simulation.run(q, t_end=0.7, sampling_period=0.01)
 

@@ -14,7 +14,6 @@ from humans_sim.contact.geometry.convex_cores import ConvexSolid, SolidTable
 from humans_sim.contact.geometry.link_pairs import coal_solid
 from humans_sim.contact.geometry.mesh import MESH_TRIANGLES, NORMALS, TRIANGLE
 from humans_sim.contact.geometry.mesh_solids import (
-    MeshSolids,
     is_normal,
     mesh_candidates,
     triangles_near,
@@ -32,7 +31,7 @@ def random_field(seed: int, count: int = 12) -> hs.HeightField:
     return hs.HeightField(heights, 0.05, (-0.275, -0.275, 0.0))
 
 
-def box_mesh(low: tuple, high: tuple) -> hs.TriangleMesh:
+def box_mesh(low: tuple[float, ...], high: tuple[float, ...]) -> hs.TriangleMesh:
     """A closed box of twelve triangles."""
     corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
     turned = []
@@ -40,7 +39,7 @@ def box_mesh(low: tuple, high: tuple) -> hs.TriangleMesh:
         out = np.cross(corners[b] - corners[a], corners[c] - corners[a])
         outside = out @ (corners[a] - corners.mean(axis=0)) > 0.0
         turned.append((a, b, c) if outside else (a, c, b))
-    return hs.TriangleMesh(corners, turned, "block")
+    return hs.TriangleMesh(corners, np.array(turned), "block")
 
 
 def stairs() -> hs.TriangleMesh:
@@ -219,7 +218,7 @@ def test_flat_floor_is_a_half_space(count: int, height: float) -> None:
 
 
 def test_normals_of_a_block() -> None:
-    """On an edge between both faces, on a corner between three; none on what is flat."""
+    """On an edge between both faces, on a corner between three; none on a plane."""
     mesh = MESHES["block"]
     row, top = mesh.row(), []
     for k in range(len(mesh.faces)):
