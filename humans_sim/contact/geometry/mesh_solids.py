@@ -217,14 +217,7 @@ def triangles_near(row, data, box, faces, near):
             continue
         link, size = int(data[node + 6]), int(data[node + 7])
         if not size:
-            # The nearer one first: it bounds how far is looked.
-            one, other = index + 1, link
-            a, b = start + NODE * one, start + NODE * other
-            here = _square_between(data[a : a + 3], data[a + 3 : a + 6], box, faces)
-            there = _square_between(data[b : b + 3], data[b + 3 : b + 6], box, faces)
-            if there < here:
-                one, other = other, one
-            stack[height], stack[height + 1] = other, one
+            stack[height], stack[height + 1] = link, index + 1
             height += 2
             continue
         for k in range(link, link + size):
@@ -554,24 +547,18 @@ def mesh_candidates(solids, meshes, which, poses, near, rows):
                 continue
             latest = plane
         else:
-            apart = np.inf
-            if low > -same:
+            apart = _separation(solids, pair, poses, near, normal, at)
+            clear = min(clear, apart)
+            cosine = _along(normal, data, triangle + NORMAL)
+            if apart > near or (apart > 0.0 and not cosine > _LEAN):
+                continue
+            own = cosine >= 1.0 - _SAME_NORMAL
+            if not own and is_normal(row, data, triangle, normal):
+                plane = -1
+            elif own or outside:
                 apart = _own_normal(data, triangle, corners, radius, normal, at)
-            if apart < np.inf:  # its lowest point lies over the triangle
-                clear = min(clear, apart)
             else:
-                apart = _separation(solids, pair, poses, near, normal, at)
-                clear = min(clear, apart)
-                cosine = _along(normal, data, triangle + NORMAL)
-                if apart > near or (apart > 0.0 and not cosine > _LEAN):
-                    continue
-                own = cosine >= 1.0 - _SAME_NORMAL
-                if not own and is_normal(row, data, triangle, normal):
-                    plane = -1
-                elif own or outside:
-                    apart = _own_normal(data, triangle, corners, radius, normal, at)
-                else:
-                    continue
+                continue
         points = pair_points(solids, pair, poses, normal, at, apart)
         numbers = normal, radius, plane, same
         if is_plane:
