@@ -24,6 +24,7 @@ from humans_sim.contact.geometry.foot_spheres import sphere_tags
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.link_pairs import link_solids, touching_links
 from humans_sim.contact.geometry.solids import Ball, Box, HalfSpace
+from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.budget import CONTACTS
@@ -97,7 +98,7 @@ def contact_table(
 
 
 def fixed_solid(solid: Solid | Ball) -> ConvexSolid | None:
-    """A solid of the ground; None of meshes, whose contacts are those of points."""
+    """A convex solid of the ground; None of meshes."""
     if isinstance(solid, HalfSpace):
         row = solid.row()
         return ConvexSolid.half_space(row[10:13], row[1:4])
@@ -109,6 +110,11 @@ def fixed_solid(solid: Solid | Ball) -> ConvexSolid | None:
     if isinstance(solid, Ball):
         return ConvexSolid.of(np.array([solid.centre], dtype=float), solid.radius)
     return None
+
+
+def is_plane(mover: Mover) -> bool:
+    """Whether a part of the ground is a half space."""
+    return bool(mover.solids) and mover.solids[0].is_half_space
 
 
 def body_solid(body: SceneBody) -> ConvexSolid:
@@ -379,6 +385,11 @@ class ModelSystem:
             for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
             if (shape := fixed_solid(solid)) is not None
         ]
+        fixed += [
+            (Mover(solid.name, 0, (), solid), friction)
+            for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
+            if isinstance(solid, TriangleMesh)
+        ]
         bodies = [
             Mover(body.name, self.first_body + k, (body_solid(body),))
             for k, body in enumerate(self.bodies)
@@ -412,7 +423,7 @@ class ModelSystem:
                 MoverPair(link, other, POINT, friction, bounce)
                 for link in moving
                 for other, friction in fixed
-                if not (link.name in exact and other.solids[0].is_half_space)
+                if not (link.name in exact and is_plane(other))
             ]
         for k, body in enumerate(bodies):
             own_friction = rough[body.name]

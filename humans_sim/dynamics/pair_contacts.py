@@ -20,6 +20,8 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.convex_cores import ConvexSolid, SolidTable
 from humans_sim.contact.geometry.convex_pairs import SLOTS
+from humans_sim.contact.geometry.mesh_solids import with_triangles
+from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.dynamics.pair_kernels import (
     AHEAD,
     FAR,
@@ -49,11 +51,13 @@ class Mover(NamedTuple):
     Attributes:
         joint: that carries it; 0 for the ground.
         solids: in the frame of the joint.
+        mesh: what is touched instead of solids, of the ground.
     """
 
     name: str
     joint: int
     solids: tuple[ConvexSolid, ...]
+    mesh: TriangleMesh | None = None
 
 
 class MoverPair(NamedTuple):
@@ -116,6 +120,7 @@ class PairContacts:
         first: dict[int, int] = {}
         solids: list[ConvexSolid] = []
         carriers: list[int] = []
+        meshes = [m.mesh for m in movers if m.mesh is not None]
         for mover in movers:
             first[id(mover)] = len(solids)
             solids += mover.solids
@@ -131,16 +136,22 @@ class PairContacts:
             one, other = pair.first, pair.second
             # The one with the smaller ball first: it moves in the frame of the other.
             pairs.append((one.joint, other.joint))
+            each = range(len(one.solids))
             rows = [
                 (first[id(one)] + a, first[id(other)] + b)
-                for a in range(len(one.solids))
+                for a in each
                 for b in range(len(other.solids))
             ]
+            if other.mesh is not None:
+                rows = [
+                    (first[id(one)] + a, -1 - meshes.index(other.mesh)) for a in each
+                ]
             shape_pairs += rows
             counts.append(len(rows))
             sizes = [s for s in balls[[one.joint, other.joint], 3] if s > 0.0]
             watch.append(min(_WATCH, _CLOSE * min(sizes)))
         points = [tags.get(j, np.zeros((0, 4))) for j in range(joints)]
+        table, triangles = with_triangles(table, meshes)
         return tuple(
             PairTable(
                 solids=tuple(table),
@@ -151,6 +162,7 @@ class PairContacts:
                 watch=np.array(watch),
                 tags=np.vstack(points),
                 tag_start=np.concatenate([[0], np.cumsum([len(t) for t in points])]),
+                meshes=None if triangles is None else tuple(triangles),
             )
         )
 

@@ -36,6 +36,7 @@ from humans_sim.contact.geometry.convex_pairs import (
     pair_points,
     spread_out,
 )
+from humans_sim.contact.geometry.mesh_solids import mesh_candidates, nearest_spread
 from humans_sim.core.kernels import kernel
 
 FAR = 1.0
@@ -57,7 +58,8 @@ class PairTable(NamedTuple):
         solids: fields of a ``SolidTable``.
         joints: that carry the two movers of each pair; the second may be the world
             (p, 2).
-        shape_pairs: numbers of two solids, the first no half space (s, 2).
+        shape_pairs: numbers of two solids, the first no half space; the second -1 - m
+            for the mesh m (s, 2).
         start: first of ``shape_pairs`` of each pair, and the end (p + 1,).
         balls: around all solids of each joint, in its frame: centre, radius; below zero
             where it has none (n, 4) [m].
@@ -65,6 +67,7 @@ class PairTable(NamedTuple):
         tags: contact points of the links, which touch the world by themselves: place,
             radius of the ball around it (t, 4) [m].
         tag_start: first of ``tags`` of each joint, and the end (n + 1,).
+        meshes: fields of the ``MeshSolids``; None without meshes.
     """
 
     solids: tuple[np.ndarray, ...]
@@ -75,6 +78,7 @@ class PairTable(NamedTuple):
     watch: np.ndarray
     tags: np.ndarray
     tag_start: np.ndarray
+    meshes: tuple[np.ndarray, ...] | None
 
 
 class PairMemory(NamedTuple):
@@ -264,6 +268,30 @@ def _is_tag(table, joint, point, radius, length):
     return False
 
 
+@kernel
+def _mesh_points(meshes, table, which, poses, near, rows):
+    """Points of a solid on a mesh, but contact points; how many, and the distance.
+
+    ``which``: joint, number of the solid, of the mesh.
+    """
+    if meshes is not None:
+        a, one, mesh = which
+        solids = table[0]
+        both, local = np.empty((2, 12)), np.empty(3)
+        both[0], both[1] = poses[a], poses[0]
+        pair = one, mesh
+        count, apart = mesh_candidates(solids, meshes, pair, both, near, rows)
+        own = SolidTable(*solids)
+        left = 0
+        for k in range(count):
+            place_back(poses[a], rows[k, :3], local)
+            if not _is_tag(table, a, local, own.radius[one], own.length[one]):
+                rows[left] = rows[k]
+                left += 1
+        return left, apart
+    return 0, np.inf
+
+
 _MOST = 200
 """Candidates for the points of a pair of movers."""
 
@@ -289,6 +317,15 @@ def _candidates(table, memory, p, near, away, poses, rows):
             least = min(least, known.shape_clear[s])
             continue
         pair = pairs.shape_pairs[s]
+        if pair[1] < 0:
+            which = a, pair[0], -1 - pair[1]
+            found, apart = _mesh_points(
+                pairs.meshes, table, which, poses, near, rows[count:]
+            )
+            known.shape_clear[s] = apart
+            least = min(least, apart)
+            count += found
+            continue
         apart = _ball_distance(solids, pair[0], pair[1], poses)
         if apart > near + margin:
             known.shape_clear[s] = apart
@@ -322,6 +359,14 @@ def _candidates(table, memory, p, near, away, poses, rows):
             count += 1
     known.bound[p] = known.clear[p] = least
     return count
+
+
+@kernel
+def _kept(meshes, rows):
+    """Numbers of the candidates that a pair keeps."""
+    if meshes is not None:
+        return nearest_spread(rows[:, :3], rows[:, 9], SLOTS)
+    return spread_out(rows[:, :3], rows[:, 9], SLOTS)
 
 
 @kernel
@@ -391,7 +436,7 @@ def choose_points(table, memory, before, poses, twists, time):
         count = _candidates(table, memory, p, near[n], away, poses, rows)
         if count == 0:
             continue
-        kept = spread_out(rows[:count, :3], rows[:count, 9], SLOTS)
+        kept = _kept(pairs.meshes, rows[:count])
         local = np.empty((kept.shape[0], 3))
         for k in range(kept.shape[0]):
             place_back(poses[a], rows[kept[k], :3], local[k])
