@@ -7,7 +7,6 @@ that may touch (tags, then features of its body), and its record in a run.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,15 +15,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
-from humans_sim.contact.geometry.convex_cores import ConvexSolid
 from humans_sim.contact.geometry.convex_pairs import basis
 from humans_sim.contact.geometry.foot_spheres import sphere_tags
-from humans_sim.contact.geometry.ground import Ground, Solid
-from humans_sim.contact.geometry.link_pairs import link_solids, touching_links
-from humans_sim.contact.geometry.solids import Ball, Box, HalfSpace
-from humans_sim.contact.geometry.terrain import TriangleMesh
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.budget import CONTACTS
@@ -45,6 +39,13 @@ from humans_sim.dynamics.joints import (
     JointDissipation,
     joint_limits,
     locked_velocities,
+)
+from humans_sim.dynamics.mover_pairs import (
+    body_pairs,
+    ground_movers,
+    is_plane,
+    link_movers,
+    own_pairs,
 )
 from humans_sim.dynamics.pair_contacts import (
     Mover,
@@ -67,7 +68,7 @@ from humans_sim.models.description import SelfCollision
 from humans_sim.models.model import JointMemory
 from humans_sim.models.points import PointSet, point_force
 from humans_sim.results.record import model_and_ground
-from humans_sim.results.records import LIMIT, LINK, POINT, ContactTable, Sample
+from humans_sim.results.records import LIMIT, POINT, ContactTable, Sample
 
 POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -95,35 +96,6 @@ def contact_table(
         friction=np.concatenate([friction, np.zeros(ends)]),
         restitution=np.array([ground.restitution] * count + [limit_restitution] * ends),
     )
-
-
-def fixed_solid(solid: Solid | Ball) -> ConvexSolid | None:
-    """A convex solid of the ground; None of meshes."""
-    if isinstance(solid, HalfSpace):
-        row = solid.row()
-        return ConvexSolid.half_space(row[10:13], row[1:4])
-    if isinstance(solid, Box):
-        row = solid.row()
-        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-        corners = (signs * row[4:7]) @ row[7:16].reshape(3, 3).T
-        return ConvexSolid.of(row[1:4] + corners)
-    if isinstance(solid, Ball):
-        return ConvexSolid.of(np.array([solid.centre], dtype=float), solid.radius)
-    return None
-
-
-def is_plane(mover: Mover) -> bool:
-    """Whether a part of the ground is a half space."""
-    return bool(mover.solids) and mover.solids[0].is_half_space
-
-
-def body_solid(body: SceneBody) -> ConvexSolid:
-    """The solid of a free body, around its centre of mass."""
-    solid = fixed_solid(body.solid) if body.solid is not None else None
-    if solid is None:
-        raise BodyError(f"{body.name} has no solid")
-    centre = body.properties.center
-    return replace(solid, vertices=solid.vertices - centre, core=solid.core - centre)
 
 
 class ContactPoints(NamedTuple):
@@ -379,68 +351,24 @@ class ModelSystem:
 
     def _solid_pairs(self, own: SelfCollision | None, solid: bool) -> list[MoverPair]:
         """Links, bodies and what stands on the ground, in pairs that may touch."""
-        ground = self.ground
-        fixed = [
-            (Mover(solid.name, 0, (shape,)), friction)
-            for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
-            if (shape := fixed_solid(solid)) is not None
-        ]
-        fixed += [
-            (Mover(solid.name, 0, (), solid), friction)
-            for solid, friction in zip(ground.solids, ground.frictions(), strict=True)
-            if isinstance(solid, TriangleMesh)
-        ]
-        bodies = [
-            Mover(body.name, self.first_body + k, (body_solid(body),))
-            for k, body in enumerate(self.bodies)
-            if body.solid is not None
-        ]
-        plain = float(ground.frictions().max(initial=ground.friction))
-        rough = {
-            body.name: ground.friction if body.friction is None else body.friction
-            for body in self.bodies
-        }
-        bounce, pairs, links = ground.restitution, list[MoverPair](), []
+        ground, links, pairs = self.ground, list[Mover](), list[MoverPair]()
         if self._model is not None and (solid or self.bodies or own is not None):
-            found = link_solids(self._model, self._corners(len(self._tags)))
-            links = [Mover(n, joint, solids) for n, (joint, solids) in found.items()]
-            named = {mover.name: mover for mover in links}
-            chosen = () if own is None else touching_links(self._model, own)
-            friction = ground.friction
-            if own is not None and own.friction is not None:
-                friction = own.friction
-            pairs += [
-                MoverPair(named[a], named[b], LINK, friction, 0.0)
-                for a, b in chosen
-                if a in named and b in named
-            ]
-        moving = [m for m in links if self._moves(m.joint)]
-        exact = set[str]()
-        if self.features is not None:
-            exact = {m.name for m in links} - set(self.features.beyond)
+            links = link_movers(self._model, self._corners(len(self._tags)))
+            if own is not None:
+                pairs += own_pairs(self._model, links, own, ground)
         if solid:
+            exact = set[str]()
+            if self.features is not None:
+                exact = {m.name for m in links} - set(self.features.beyond)
             pairs += [
-                MoverPair(link, other, POINT, friction, bounce)
-                for link in moving
-                for other, friction in fixed
-                if not (link.name in exact and is_plane(other))
-            ]
-        for k, body in enumerate(bodies):
-            own_friction = rough[body.name]
-            pairs += [
-                MoverPair(body, other, POINT, min(friction, own_friction), bounce)
-                for other, friction in fixed
-            ]
-            pairs += [
-                MoverPair(link, body, POINT, min(plain, own_friction), bounce)
+                MoverPair(link, other, POINT, friction, ground.restitution)
                 for link in links
+                for other, friction in ground_movers(ground)
+                if self._moves(link.joint)
+                and not (link.name in exact and is_plane(other))
             ]
-            pairs += [
-                MoverPair(
-                    body, other, POINT, min(own_friction, rough[other.name]), bounce
-                )
-                for other in bodies[:k]
-            ]
+        if self.bodies:
+            pairs += body_pairs(self.bodies, self.first_body, links, ground)
         return pairs
 
     def _moves(self, joint: int) -> bool:

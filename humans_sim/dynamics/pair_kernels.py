@@ -297,12 +297,14 @@ _MOST = 200
 
 
 @kernel
-def _candidates(table, memory, p, near, away, poses, rows):
+def _candidates(table, memory, which, poses, rows):
     """Points of all solids of a pair that are near; fills rows (_MOST, 13), counts.
 
+    ``which``: number of the pair, how near counts, how far it moved since it was known.
     Rows: point on the first and on the second, normal (in the world), gap, radius,
     share of the second, what the normal turns with.
     """
+    p, near, away = which
     pairs, known = PairTable(*table), PairMemory(*memory)
     solids = pairs.solids
     table_ = SolidTable(*solids)
@@ -318,9 +320,9 @@ def _candidates(table, memory, p, near, away, poses, rows):
             continue
         pair = pairs.shape_pairs[s]
         if pair[1] < 0:
-            which = a, pair[0], -1 - pair[1]
+            part = a, pair[0], -1 - pair[1]
             found, apart = _mesh_points(
-                pairs.meshes, table, which, poses, near, rows[count:]
+                pairs.meshes, table, part, poses, near, rows[count:]
             )
             known.shape_clear[s] = apart
             least = min(least, apart)
@@ -433,7 +435,7 @@ def choose_points(table, memory, before, poses, twists, time):
         a, b = joints[p, 0], joints[p, 1]
         between = memory[5][p]
         away = _displacement(poses[a], poses[b], balls[a], between, True)
-        count = _candidates(table, memory, p, near[n], away, poses, rows)
+        count = _candidates(table, memory, (p, near[n], away), poses, rows)
         if count == 0:
             continue
         kept = _kept(pairs.meshes, rows[:count])

@@ -7,7 +7,7 @@ here they are vectors in the world, and their sums in the frames of the soles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
@@ -211,36 +211,13 @@ class Soles:
             velocity = (turned @ (rows @ sample.v)[:, :, None])[:, :, 0]
             force = (turned @ sample.forces[which][:, :, None])[:, :, 0]
             moment = (turned @ moments[which][:, :, None])[:, :, 0]
-        found = PointContacts(
-            which,
-            sample.contacts[which],
-            sample.gaps[which],
-            place,
-            normal,
-            velocity,
-            force,
-            moment,
-        )
-        own = self._system.bearing_pairs(sample)
-        if not len(own[0]):
-            return found
-        which, place, normal, velocity, force = own
-        pairs = PointContacts(
-            which,
-            sample.contacts[which],
-            sample.gaps[which],
-            place,
-            normal,
-            velocity,
-            force,
-            np.zeros_like(force),
-        )
-        return PointContacts(
-            *(
-                np.concatenate([getattr(found, f.name), getattr(pairs, f.name)])
-                for f in fields(PointContacts)
-            )
-        )
+        own = [place, normal, velocity, force, moment]
+        more, *pairs = self._system.bearing_pairs(sample)
+        if len(more):
+            which = np.concatenate([which, more])
+            both = zip(own, [*pairs, np.zeros_like(pairs[0])], strict=True)
+            own = [np.concatenate(parts) for parts in both]
+        return PointContacts(which, sample.contacts[which], sample.gaps[which], *own)
 
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
         """The load on each sole of the model; ``points`` by :meth:`points`."""
