@@ -74,7 +74,7 @@ class SceneBody:
         size: tuple[float, float, float],
         friction: float | None = None,
     ) -> SceneBody:
-        """A solid box; its corners touch the floor and balls touch its faces."""
+        """A solid box; its faces, edges and corners touch."""
         properties = of_box(mass, size)
         signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
         solid = Box(size, name=name, friction=friction)
