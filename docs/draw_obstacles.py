@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the pictures of docs/obstacles.md: its Python blocks are run, one after the other.
+"""Draw the pictures of docs/obstacles.md: its Python blocks are run, in their order.
 
 Each block leaves a ``run``; the picture before it is drawn of that, and what the block
 prints is shown. ``python docs/draw_obstacles.py post stairs`` draws some of them.
@@ -111,14 +111,14 @@ def moving_parts(run: hs.Run, samples: Sequence[int]) -> list[Part]:
             postures.append([pose.copy() for pose in data.oMi])
         for solid in solids(model):
             places = [
-                (poses[solid.joint] * solid.placement).homogeneous
-                for poses in postures
+                (poses[solid.joint] * solid.placement).homogeneous for poses in postures
             ]
             parts.append(Part(sharp(solid.mesh), _coloured(*solid.colour), places))
     if "bodies" in run.info:
         poses = body_poses(run)
         for n, mesh in enumerate(body_meshes(run.info)):
-            red, green, blue = np.asarray(mesh.visual.face_colors)[0, :3].tolist()
+            colours: Any = mesh.visual
+            red, green, blue = np.asarray(colours.face_colors)[0, :3].tolist()
             places = [pin.XYZQUATToSE3(poses[k, n]).homogeneous for k in samples]
             parts.append(Part(sharp(mesh), _coloured(red, green, blue), places))
     return parts
@@ -228,7 +228,9 @@ def draw_points() -> bytes:
         pose = pin.SE3(turn, np.array([0.0, 0.0, height]))
         places = touching_points(corners, plate, pose)
         axes = frame_of((0.35, -1.0, 0.55))
-        camera = Camera(axes, np.array([-0.15, -0.1]), np.array([0.15, 0.2]), 0.9 / _WIDTH)
+        camera = Camera(
+            axes, np.array([-0.15, -0.1]), np.array([0.15, 0.2]), 0.9 / _WIDTH
+        )
         image = DepthImage(camera)
         boxes = [(low, pin.SE3.Identity()), (size, pose)]
         layers = []
