@@ -32,10 +32,9 @@ class SceneBody:
     Attributes:
         name: of the body.
         properties: its mass.
-        points: of it that touch, in its frame (n, 3) [m].
+        points: corners of it, in its frame (n, 3) [m].
         radius: of the balls around these points [m].
-        solid: what others touch of it, in its frame; None: they go through it, but for
-            the floor.
+        solid: what touches, in its frame; None: everything goes through it.
         friction: Coulomb's coefficient; of two that touch, the lower one counts; None:
             the scene's.
     """
