@@ -45,7 +45,9 @@ ENDS = {
     "carpus-extension": 0.2,
     "chair-sit-to-stand": 0.4,
     "collapse": 0.5,
+    "dominoes": 0.4,
     "euler-disk": 0.3,
+    "fall-stairs": 0.6,
     "fes-sit-to-stand": 0.3,
     "fes-swing-up": 0.5,
     "footprint-fade": 0.5,
@@ -66,6 +68,7 @@ ENDS = {
     "soil-walk": 0.5,
     "space-walk": 1.0,
     "stairs-walk": 1.0,
+    "thrown-box": 0.4,
     "tumbling-top": 1.0,
     "walk": 1.0,
 }

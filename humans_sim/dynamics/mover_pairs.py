@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.convex_cores import ConvexSolid
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.link_pairs import link_solids, touching_links
@@ -43,10 +42,10 @@ def is_plane(mover: Mover) -> bool:
 
 
 def body_solid(body: SceneBody) -> ConvexSolid:
-    """The solid of a free body, around its centre of mass."""
-    solid = fixed_solid(body.solid) if body.solid is not None else None
-    if solid is None:
-        raise BodyError(f"{body.name} has no solid")
+    """The solid of a free body, around its centre of mass; else that of its points."""
+    solid = ConvexSolid.of(body.points, body.radius)
+    if body.solid is not None:
+        solid = fixed_solid(body.solid) or solid
     centre = body.properties.center
     return replace(solid, vertices=solid.vertices - centre, core=solid.core - centre)
 
@@ -98,15 +97,16 @@ def body_pairs(
     pairs: list[MoverPair] = []
     others: list[tuple[Mover, float]] = []
     for k, body in enumerate(bodies):
-        if body.solid is None:
-            continue
         own = Mover(body.name, first + k, (body_solid(body),))
         rough = ground.friction if body.friction is None else body.friction
-        touched = [(own, other, friction) for other, friction in (*fixed, *others)]
-        touched += [(link, own, plain) for link in links]
+        touched = [(own, other, friction) for other, friction in fixed]
+        if body.solid is not None:
+            touched += [(own, other, friction) for other, friction in others]
+            touched += [(link, own, plain) for link in links]
         pairs += [
             MoverPair(one, other, POINT, min(friction, rough), bounce)
             for one, other, friction in touched
         ]
-        others.append((own, rough))
+        if body.solid is not None:
+            others.append((own, rough))
     return pairs

@@ -32,10 +32,9 @@ class SceneBody:
     Attributes:
         name: of the body.
         properties: its mass.
-        points: of it that touch, in its frame (n, 3) [m].
+        points: corners of it, in its frame (n, 3) [m].
         radius: of the balls around these points [m].
-        solid: what others touch of it, in its frame; None: they go through it, but for
-            the floor.
+        solid: what touches, in its frame; None: everything goes through it.
         friction: Coulomb's coefficient; of two that touch, the lower one counts; None:
             the scene's.
     """
@@ -74,7 +73,7 @@ class SceneBody:
         size: tuple[float, float, float],
         friction: float | None = None,
     ) -> SceneBody:
-        """A solid box; its corners touch the floor and balls touch its faces."""
+        """A solid box; its faces, edges and corners touch."""
         properties = of_box(mass, size)
         signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
         solid = Box(size, name=name, friction=friction)

@@ -46,7 +46,10 @@ SOFT = {"footprint-fade", "mud-stand", "sand-walk", "soil-walk"}
 """Looked at in test_deformable_section.py."""
 LAYERS = {"backpack", "hair-and-cloth", "puppet"}
 """Looked at in test_coat_section.py and soft/layers."""
-SCENES = {"box-stack", "off-centre-push", "push-box", "tumbling-top"}
+SCENES = {
+    *("box-stack", "dominoes", "fall-stairs", "off-centre-push", "push-box"),
+    *("thrown-box", "tumbling-top"),
+}
 """Looked at one by one in bodies/test_scene_scenarios.py."""
 
 

@@ -77,6 +77,55 @@ def test_the_stack_is_hit_and_stands() -> None:
     assert np.abs(run.v[-1, :30]).max() < 1e-3
 
 
+def solid_run(name: str) -> hs.Run:
+    """A scenario of solids that hit each other: nothing overlaps, nothing pulls."""
+    run = read_scenario(name).run(progress=False)
+    check = run.check()
+    for law in (
+        *("least gap", "least normal force", "largest force outside its cone"),
+        "deepest overlap of solids",
+    ):
+        assert check[law].ok, check[law]
+    return run
+
+
+@pytest.mark.study
+def test_dominoes_topple_one_after_the_other() -> None:
+    """Each falls forward, after the one before it; energy does not grow."""
+    run = solid_run("dominoes")
+    assert run.check()["largest growth of energy"].ok
+    stones = run.q.reshape(len(run.t), 10, 7)
+    up = 1.0 - 2.0 * (stones[:, :, 3] ** 2 + stones[:, :, 4] ** 2)
+    assert (up[-1] < 0.5).all()
+    assert (np.diff(np.argmax(up < 0.7, axis=0)) > 0).all()
+    np.testing.assert_allclose(stones[:, :, 1], 0.0, atol=5e-3)
+
+
+@pytest.mark.study
+def test_a_thrown_box_throws_the_robot_over() -> None:
+    """The box flies freely until it hits; then it has less of its momentum."""
+    run = solid_run("thrown-box")
+    box = run.v[:, -6:-3]
+    flying = run.t < 0.1
+    np.testing.assert_allclose(box[flying, 0], -3.4, rtol=1e-9)
+    np.testing.assert_allclose(box[flying, 2], 0.6 - 9.81 * run.t[flying], atol=1e-9)
+    assert (box[run.t > 0.3, 0] > -1.0).all()
+    assert run.q[-1, 2] < 0.1 < run.q[0, 2]
+    assert run.q[-1, 0] < -0.1
+
+
+@pytest.mark.study
+def test_the_khr1_falls_down_stairs() -> None:
+    """Down three steps and forward; it comes to rest on more than its feet."""
+    run = solid_run("fall-stairs")
+    assert run.q[-1, 2] < run.q[0, 2] - 0.2
+    assert run.q[-1, 0] > 0.25
+    names = zip(run.table.names, run.contacts[-1], strict=True)
+    touching = {name.split("/")[0] for name, mode in names if mode}
+    assert not all("foot" in name for name in touching)
+    assert np.abs(run.v[-1, :6]).max() < 0.1
+
+
 TIME = "method: time_stepping\ntime: {end: 0.1, sampling_period: 0.01}\n"
 BODY = "bodies: {a: {ball: 0.1, mass: 1, at: [0, 0, 0.1]}}\n"
 

@@ -21,8 +21,9 @@ _DEEPEST = 1e-3
 """How far a core lies inside its solid, at most [m]."""
 _PART = 0.25
 """The same over the radius of a ball inside the solid."""
-_FLAT = 1e-4
-"""What has no thickness gets so much on either side [m]."""
+_FLAT, _FLAT_SHARE = 1e-4, 0.01
+"""What has no thickness gets so much on either side, at most [m]; over its length, if
+that is less."""
 _SMOOTH = 300
 """Vertices from which on a solid is smooth: each vertex moves inwards by itself."""
 _SAME = 1e-6
@@ -56,7 +57,8 @@ class ConvexSolid:
         if len(vertices) < 4:
             none = np.zeros(0, dtype=np.int64)
             faces = np.zeros((0, 3))
-            return cls(vertices, radius or _FLAT, faces, none, none, vertices)
+            radius = radius or _half_thickness(vertices)
+            return cls(vertices, radius, faces, none, none, vertices)
         vertices, normals, loops, ends = _faces(vertices)
         core = vertices if radius else _shrunk(vertices)
         return cls(vertices, radius, normals, loops, ends, core)
@@ -157,6 +159,12 @@ def _starts(counts: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
+def _half_thickness(vertices: np.ndarray) -> float:
+    """What a point, a segment or a face gets on either side [m]."""
+    length = float(np.ptp(vertices, axis=0).max())
+    return min(_FLAT, _FLAT_SHARE * length) if length > 0.0 else _FLAT
+
+
 def _thick(vertices: np.ndarray) -> np.ndarray:
     """Vertices of a point, a segment or a solid: what is flat gets two sides."""
     middle = vertices.mean(axis=0)
@@ -168,7 +176,8 @@ def _thick(vertices: np.ndarray) -> np.ndarray:
         along = vertices @ axes[0]
         return vertices[[np.argmin(along), np.argmax(along)]]
     if spread[2] <= _SAME * spread[0]:
-        return np.vstack([vertices + side * _FLAT * axes[2] for side in (-1.0, 1.0)])
+        half = _half_thickness(vertices)
+        return np.vstack([vertices + side * half * axes[2] for side in (-1.0, 1.0)])
     return vertices
 
 

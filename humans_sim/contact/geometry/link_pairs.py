@@ -29,8 +29,9 @@ SOLE_SHARE = 0.05
 _NEAR = 1e-6
 """A corner of a sole so near to a shape belongs to it [m]."""
 _NO_POINTS = np.zeros((0, 4))
-_TOUCHING = 1e-4
-"""Distance in the zero position at which links count as overlapping [m]."""
+_TOUCHING, _TOUCHING_SHARE = 1e-4, 0.01
+"""Distance in the zero position at which links count as overlapping, at most [m]; over
+the reach of the smaller shape, if that is less."""
 
 
 class LinkSolid(NamedTuple):
@@ -116,9 +117,14 @@ def _above(shape: CollisionShape, up: np.ndarray, height: float) -> ConvexSolid 
                 edge = solid.vertices[b] - solid.vertices[a]
                 kept.append((solid.vertices[a] + share * edge)[None])
     points = np.vstack(kept)
-    if not len(points) or np.ptp(points @ up) <= _TOUCHING:
+    if not len(points) or np.ptp(points @ up) <= _touching(shape.reach):
         return None
     return ConvexSolid.of(points)
+
+
+def _touching(reach: float) -> float:
+    """Distance at which a shape of a reach counts as overlapping [m]."""
+    return min(_TOUCHING, _TOUCHING_SHARE * reach)
 
 
 @lru_cache(maxsize=16)
@@ -239,7 +245,8 @@ def usual_pairs(
                 continue
             pairs.add(pair)
             apart = float(np.linalg.norm(centres[a] - centres[b]))
-            if pair in touching or apart > one.reach + other.reach + _TOUCHING:
+            least = _touching(min(one.reach, other.reach))
+            if pair in touching or apart > one.reach + other.reach + least:
                 continue
             result.clear()
             distance = coal.distance(
@@ -250,7 +257,7 @@ def usual_pairs(
                 request,
                 result,
             )
-            if distance <= _TOUCHING:
+            if distance <= least:
                 touching.add(pair)
     return frozenset(pairs - touching), frozenset(touching)
 

@@ -2,7 +2,7 @@
 """Set points that let a robot's own links touch each other are not sent.
 
 The solids are the collision shapes of the robot's model, the pairs those of
-:mod:`humans_sim.dynamics.link_pairs` and the ones that the robot's file names. A pose
+:mod:`humans_sim.contact.geometry.link_pairs`, and the ones that the file names. A pose
 touches where two solids overlap by more than the file allows: the lengths of the model
 are assumed, and its drawn shapes are not the robot to the millimetre. A robot whose
 links touch already, bent by hand, may move as long as they go no deeper.
