@@ -7,7 +7,8 @@ at in every sample, by :mod:`~humans_sim.contact.geometry.drawn_solids`.
 - Links with each other, whether or not they touched in the simulation, but for
   neighbours and links that overlap in the zero position
   (:mod:`~humans_sim.contact.geometry.link_pairs`).
-- Links and free bodies with all solids of the ground.
+- Links and free bodies with all solids of the ground, but for feet that stand on balls
+  (``sphere_tags``), which take the place of what is drawn.
 - Links with free bodies, and bodies with each other.
 
 Each solid counts as it is, one by one: a box with its corners, a capsule with its
@@ -63,11 +64,15 @@ class Overlap(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A solid of something that moves: its name, and the number of its pose."""
+    """A solid of something that moves: its name, and the number of its pose.
+
+    ``rolls``: whether it is of a foot that rolls over the ground on balls.
+    """
 
     name: str
     solid: DrawnSolid
     pose: int
+    rolls: bool = False
 
 
 def deepest_overlap(run: Run) -> Overlap | None:
@@ -107,11 +112,16 @@ def _parts(
     """Solids of links, then of bodies; joints in the order of their poses."""
     shapes = () if model is None else collision_shapes(model)
     joints = sorted({shape.joint for shape in shapes})
+    rolling: set[int] = set()
+    if model is not None and "sphere_tags" in info:
+        frames = (model.pin.getFrameId(sole.name) for sole in model.soles)
+        rolling = {int(model.pin.frames[k].parentJoint) for k in frames}
     parts = [
         _Part(
             shape.link,
             DrawnSolid(shape.vertices, shape.radius),
             joints.index(shape.joint),
+            shape.joint in rolling,
         )
         for shape in shapes
     ]
@@ -223,14 +233,15 @@ class _Search:
         centres += of_parts[..., 3]
         for k, part in enumerate(self._parts):
             own = poses[:, part.pose]
-            for plane in self._planes:
+            for plane in self._planes if not part.rolls else ():
                 self._add(_above(part.solid, own, plane), part.name, plane.name, times)
-            for b in self._near_boxes(centres[:, k], part.solid.reach):
+            boxes = self._near_boxes(centres[:, k], part.solid.reach)
+            for b in boxes if not part.rolls else ():
                 name, box, pose = self._boxes[b]
                 still = np.broadcast_to(pose, own.shape)
                 least = least_distance(part.solid, own, box, still, -self.worst.depth)
                 self._add(least, part.name, name, times)
-            for mesh in self._meshes:
+            for mesh in self._meshes if not part.rolls else ():
                 least = mesh.least_distance(part.solid, own, -self.worst.depth)
                 self._add(least, part.name, mesh.name, times)
             partners = self._partners[k]
