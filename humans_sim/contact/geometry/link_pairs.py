@@ -128,11 +128,11 @@ def _touching(reach: float) -> float:
 
 
 @lru_cache(maxsize=16)
-def _geometry(model: Model) -> pin.GeometryModel:
+def _geometry(model: Model, rounded: bool = False) -> pin.GeometryModel:
     """All solids of a model, without pairs."""
     geometry = pin.GeometryModel()
     for k, shape in enumerate(collision_shapes(model)):
-        solid, pose = coal_solid(convex_solid(shape))
+        solid, pose = coal_solid(convex_solid(shape), rounded)
         geometry.addGeometryObject(
             pin.GeometryObject(f"{shape.link}.{k}", shape.joint, pose, solid)
         )
@@ -150,9 +150,18 @@ def _convex_solid(vertices: bytes, radius: float) -> ConvexSolid:
     return ConvexSolid.of(np.frombuffer(vertices).reshape(-1, 3), radius)
 
 
-def coal_solid(solid: ConvexSolid) -> tuple[coal.CollisionGeometry, pin.SE3]:
-    """A solid as coal takes it, and its pose in the joint."""
-    corners, pose = solid.vertices, pin.SE3.Identity()
+def coal_solid(
+    solid: ConvexSolid, rounded: bool = False
+) -> tuple[coal.CollisionGeometry, pin.SE3]:
+    """A solid as coal takes it, and its pose in the joint.
+
+    ``rounded``: its edges and corners, by the depth of its core.
+    """
+    corners, radius, pose = solid.vertices, solid.radius, pin.SE3.Identity()
+    if rounded and len(solid.normals) and not radius:
+        corners = solid.core
+        heights = (solid.normals @ corners.T).max(axis=1)
+        radius = float(((solid.normals @ solid.vertices.T).max(axis=1) - heights).min())
     if len(corners) == 1:
         pose.translation = corners[0]
         return coal.Sphere(solid.radius), pose
@@ -167,7 +176,7 @@ def coal_solid(solid: ConvexSolid) -> tuple[coal.CollisionGeometry, pin.SE3]:
     for vertex in corners:
         points.append(vertex)
     hull = coal.Convex.convexHull(points, True, "Qt")
-    hull.setSweptSphereRadius(solid.radius)
+    hull.setSweptSphereRadius(radius)
     return hull, pose
 
 
@@ -194,10 +203,13 @@ def touching_links(model: Model, chosen: SelfCollision) -> tuple[tuple[str, str]
 
 
 def pair_geometry(
-    model: Model, pairs: tuple[tuple[str, str], ...]
+    model: Model, pairs: tuple[tuple[str, str], ...], rounded: bool = False
 ) -> tuple[pin.GeometryModel, list[tuple[str, str]]]:
-    """All solids of a model with pairs of some links; the links of each of them."""
-    geometry, links = pin.GeometryModel(_geometry(model)), []
+    """All solids of a model with pairs of some links; the links of each of them.
+
+    ``rounded``: with rounded edges, as the parts of a robot have.
+    """
+    geometry, links = pin.GeometryModel(_geometry(model, rounded)), []
     shapes = collision_shapes(model)
     for one, other in pairs:
         for a, first in enumerate(shapes):

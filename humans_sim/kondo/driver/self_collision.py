@@ -188,4 +188,4 @@ def _solids(
 
     model = load_model(name)
     own = model.parts.self_collision.with_changes({"include": list(overlap.pairs)})
-    return model, *pair_geometry(model, touching_links(model, own))
+    return model, *pair_geometry(model, touching_links(model, own), rounded=True)
