@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many standing KHR-1 stepped by threads: humans_sim's worlds beside MuJoCo's rollout.
 
-Every world holds its posture by the drives of ``time_stepping.py``, and begins with
-other joints. Both take the same time steps with as many threads, one after the other in
-turns in one run, on a clock: what else runs on the machine slows both. MuJoCo's robot
-touches the ground with the eight corners of its soles; humans_sim does so, too, and in
-a second row with its whole body, which touches itself as well.
+Every world holds its posture by the drives of ``time_stepping.py``, begins with other
+joints, and lands and comes to rest before anything is timed. Both take the same time
+steps with as many threads, one after the other in turns in one run, on a clock: what
+else runs on the machine slows both. MuJoCo's robot touches the ground with the eight
+corners of its soles; humans_sim does so, too, and in a second row with its whole body,
+which touches itself as well.
 
 Below stands where the time goes: the processor's time of a step, and the share of it in
 compiled series of steps.
-Run: python benchmarks/worlds.py [--worlds N] [--threads N] [--seconds S]
+Run: python benchmarks/worlds.py [--worlds N] [--threads N] [--seconds S] [--rest S]
 """
 
 from __future__ import annotations
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=64)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.4, help="of each timing")
+    parser.add_argument("--rest", type=float, default=0.6, help="before all timings")
     given = parser.parse_args()
     console, model = Console(width=100), hs.load_model("khr1")
     machine = f"On {platform.machine()}, Python {platform.python_version()}"
@@ -141,6 +143,9 @@ def main() -> None:
     }
     if peer is not None:
         sides["MuJoCo"] = Theirs(model, q, given.threads)
+    for side in sides.values():
+        for _ in range(round(given.rest / PERIOD)):
+            side.advance()
     periods = max(1, round(given.seconds / PERIOD))
     rates: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(ROUNDS):

@@ -82,7 +82,7 @@ SMALLEST = {
     "walking_mpc": "khr1",
     "walking_trials": "--seeds 1 --only straight --workers 1",
     "work_precision": "--scenes 1 --settings 1",
-    "worlds": "--worlds 2 --seconds 0.02",
+    "worlds": "--worlds 2 --seconds 0.02 --rest 0.02",
     "wrist": "adduction",
 }
 """Arguments with which each is as small as it gets."""

@@ -94,11 +94,11 @@ def test_whole_bodies_that_fall_on_each_other_are_single_simulations() -> None:
     q[:, 3:7] = [math.sin(0.6), 0.0, 0.0, math.cos(0.6)]
     worlds = hs.Worlds(MODEL, 4, ground=hs.Ground(friction=0.4), threads=2)
     worlds.reset(q)
-    for _ in range(STEPS):
+    for _ in range(2 * STEPS):
         worlds.step(PERIOD)
     assert not worlds.failed.any() and worlds.contact_modes.any()
     for k in (0, 3):
-        none = [None] * STEPS
+        none = [None] * (2 * STEPS)
         single = singly(hs.Actuation(), q[k], none, ground=hs.Ground(friction=0.4))
         assert_world_is(worlds, k, single)
 
