@@ -339,6 +339,7 @@ class ModelSystem:
         other._make_buffers(ContactGeometry(*self._still))
         other.pairs = self.pairs.with_own_buffers()
         other._own_data = self._pin.createData()
+        other.tree = self.tree  # computed once for all
         return other
 
     def _set_tree(self, model: Model | None, gravity: Sequence[float] | None) -> None:

@@ -175,11 +175,10 @@ class Worlds:
             simulation.actuation.expect_commands_every(control_period)
         self.model, self.contact_table = model, system.contacts
         self._pool: ThreadPoolExecutor | None = None
-        # Models are immutable, and large.
         self._worlds = [
             _World(
                 system.with_own_buffers(),
-                copy.deepcopy(simulation.actuation, {id(model): model}),
+                copy.deepcopy(simulation.actuation),
                 simulation.options,
             )
             for _ in range(n)

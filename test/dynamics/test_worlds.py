@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -274,6 +275,29 @@ def test_errors_of_an_actuation_say_in_which_world() -> None:
     with pytest.raises(RuntimeError, match="a mistake") as caught:
         worlds.step(PERIOD)
     assert caught.value.__notes__ == ["in world 2"]
+
+
+def test_worlds_share_what_does_not_change() -> None:
+    """A model that an actuation holds is not copied with it; buffers are each's own."""
+    assert copy.deepcopy([MODEL])[0] is MODEL
+    system = hs.ModelSystem(
+        MODEL, hs.Ground(), self_collision=MODEL.parts.self_collision
+    )
+    other = system.with_own_buffers()
+    assert other.contacts is system.contacts and other.tree is system.tree
+    written = [
+        *system.contact_arrays[1:3],
+        *system.pairs.arrays[1],
+        system.contact_arrays[0][0][2],
+    ]
+    own = [
+        *other.contact_arrays[1:3],
+        *other.pairs.arrays[1],
+        other.contact_arrays[0][0][2],
+    ]
+    for one, two in zip(written, own, strict=True):
+        assert one.shape == two.shape and not np.shares_memory(one, two)
+    assert other.contact_arrays[0][0][2] is other.contact_arrays[1]
 
 
 def test_series_of_steps_lets_other_threads_run() -> None:
