@@ -21,6 +21,8 @@ from humans_sim.control.walking import WalkSettings
 
 SPEED, BEGIN, END = 0.06, 0.5, 9.9
 """Of the walk [m/s, s, s]."""
+FIRST = BEGIN + 0.32
+"""From when on steps are compared [s]."""
 
 
 def walk(model: hs.Model, end: float, **options: Any) -> tuple[hs.Run, float]:
@@ -39,7 +41,7 @@ def yaw(q: np.ndarray) -> np.ndarray:
 
 def changes(run: hs.Run, other: hs.Run, step: float) -> tuple[np.ndarray, np.ndarray]:
     """Change of the difference over each step of the walk [mm], [deg]."""
-    times = np.arange(BEGIN + 0.32, min(run.t[-1], END), step)
+    times = np.arange(FIRST, min(run.t[-1], END), step)
     rows = [int(np.argmin(np.abs(run.t - t))) for t in times]
     place = 1e3 * (run.q - other.q)[rows, :2]
     heading = (yaw(run.q) - yaw(other.q))[rows]
@@ -56,6 +58,8 @@ def main() -> None:
     given = parser.parse_args()
     model = hs.load_model("khr1")
     step = WalkSettings.of_model(model).step_duration
+    if given.end < FIRST + step:
+        parser.error(f"--end must be {FIRST + step:g} or more: a step is compared")
     for method in ("event_driven", "time_stepping"):
         walk(model, 0.7, method=method)  # kernels are compiled
     reference: hs.Run | None = None

@@ -10,6 +10,7 @@ outside the limits, or if the median or the 99th percentile is not below 1 ms.
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
 import time
@@ -40,6 +41,9 @@ def timed(
 
 def main() -> int:
     """Print a table; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", type=int, default=TARGETS, help="of each kind")
+    count = parser.parse_args().targets
     model = hs.load_model("bip")
     task = BipTask(model)
     inverse = InverseTaskFunction(task)
@@ -60,14 +64,14 @@ def main() -> int:
         "random start": lambda: (posture(), posture()),
         "legs almost straight": lambda: (posture(straight=True), None),
     }
-    title = f"{TARGETS} targets, {platform.machine()}, {platform.python_version()}"
+    title = f"{count} targets, {platform.machine()}, {platform.python_version()}"
     table = Table("targets", title=title, title_justify="left")
     for column in ("median", "99 %", "worst [us]", "residual [m]", "steps", "failures"):
         table.add_column(column, justify="right")
     missed = False
     for name, make in kinds.items():
         times, steps, worst, failures = [], [], 0.0, 0
-        for _ in range(TARGETS):
+        for _ in range(count):
             q, start = make()
             target = task.value(q)
             solution, seconds = timed(inverse, target, start)
@@ -79,8 +83,8 @@ def main() -> int:
         median, most = np.median(times), np.percentile(times, 99)
         missed |= bool(failures or median > LIMIT or most > LIMIT)
         figures = (f"{1e6 * x:.0f}" for x in (median, most, max(times)))
-        count = f"{np.median(steps):.0f}"
-        table.add_row(name, *figures, f"{worst:.1e}", count, str(failures))
+        middle = f"{np.median(steps):.0f}"
+        table.add_row(name, *figures, f"{worst:.1e}", middle, str(failures))
     Console().print(table)
     return int(missed)
 

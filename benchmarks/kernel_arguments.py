@@ -7,6 +7,7 @@ is timed is the call. Rounds of the contenders alternate, and the best round cou
 
 from __future__ import annotations
 
+import argparse
 import platform
 import time
 from collections.abc import Callable
@@ -52,6 +53,9 @@ def seconds(call: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print the best times."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = parser.parse_args().rounds
     print(
         f"On {platform.machine()}, Python {platform.python_version()}, "
         f"numba {numba.__version__}"
@@ -66,7 +70,7 @@ def main() -> None:
     best = dict.fromkeys(contenders, np.inf)
     for call in contenders.values():
         call()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, call in contenders.items():
             best[name] = min(best[name], 1e6 * seconds(call))
     for name, value in best.items():

@@ -8,6 +8,7 @@ contenders alternate, and the median round counts.
 
 from __future__ import annotations
 
+import argparse
 import platform
 import statistics
 
@@ -22,7 +23,7 @@ CALLS = 500
 ROUNDS = 60
 
 
-def compare(model: hs.Model) -> dict[str, float]:
+def compare(model: hs.Model, count: int) -> dict[str, float]:
     """Median time of a call for each contender [us]."""
     rng = np.random.default_rng(0)
     qs = [model.random_configuration(rng) for _ in range(CALLS)]
@@ -44,7 +45,7 @@ def compare(model: hs.Model) -> dict[str, float]:
 
     contenders = {"pinocchio": pinocchio, "model": model_terms, "HuMAnS view": humans}
     rounds: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(ROUNDS):
+    for _ in range(count):
         for name, call in contenders.items():
             rounds[name].append(seconds_per_call(call, CALLS))
     return {name: 1e6 * statistics.median(times) for name, times in rounds.items()}
@@ -52,13 +53,16 @@ def compare(model: hs.Model) -> dict[str, float]:
 
 def main() -> None:
     """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    count = parser.parse_args().rounds
     print(f"inertia + nl_effects on {platform.machine()}")
     print(f"{'model':12} {'contender':12} {'us':>8} {'ratio':>6}")
     models = {name: hs.load_model(name) for name in NAMES}
     # like for like: pinocchio knows nothing of Bip's rotors
     models["bip, bodies"] = hs.load_model("bip", rotors=False)
     for name, model in models.items():
-        times = compare(model)
+        times = compare(model, count)
         for contender, value in times.items():
             ratio = value / times["pinocchio"]
             print(f"{name:12} {contender:12} {value:8.2f} {ratio:6.2f}")

@@ -9,6 +9,7 @@ counts. The run fails where muscles cost more than they may.
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
 import time
@@ -84,10 +85,12 @@ def right_hand_side(
     return call
 
 
-def best_times(calls: dict[str, Callable[[int], object]]) -> dict[str, float]:
+def best_times(
+    calls: dict[str, Callable[[int], object]], rounds: int
+) -> dict[str, float]:
     """Best time of a call for each contender [us]."""
     best = dict.fromkeys(calls, np.inf)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, call in calls.items():
             start = time.perf_counter()
             for i in range(STATES):
@@ -99,6 +102,9 @@ def best_times(calls: dict[str, Callable[[int], object]]) -> dict[str, float]:
 
 def main() -> int:
     """Print a table; 1 where the muscles cost too much."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = parser.parse_args().rounds
     console = Console()
     console.print(f"On {platform.machine()}, Python {platform.python_version()}")
     model = hs.load_model("human36")
@@ -112,7 +118,8 @@ def main() -> int:
                 CompositeActuation([Spring(), muscles]),
                 lambda t, state: (None, np.full(4, pulse)),
             ),
-        }
+        },
+        rounds,
     )
     ratio = best["springs and muscles"] / best["springs"]
     table = Table("actuation", title="Right-hand side", title_justify="left")

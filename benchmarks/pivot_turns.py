@@ -7,6 +7,7 @@ pivot or slide is friction's to decide, so another simulator is the judge.
 
 from __future__ import annotations
 
+import argparse
 import math
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ import numpy as np
 from peers import mujoco_biped as peer
 from rich.console import Console
 from rich.table import Table
-from time_stepping import DAMPING, GAIN, PERIOD, ROTOR, SECONDS, Drives
+from time_stepping import DAMPING, GAIN, PERIOD, ROTOR, Drives
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern, WalkSettings
@@ -27,11 +28,13 @@ def heading(x: float, y: float, z: float, w: float) -> float:
     return math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
 
 
-def turn(model: hs.Model, rate: float, friction: float) -> tuple[float, float, float]:
+def turn(
+    model: hs.Model, rate: float, friction: float, seconds: float
+) -> tuple[float, float, float]:
     """Heading at the end [degrees]: planned, humans_sim, MuJoCo."""
     settings = replace(WalkSettings.of_model(model), pivot_share=1.0)
     pattern, rows = WalkPattern(model, settings), []
-    for k in range(round(SECONDS / PERIOD) + 2):
+    for k in range(round(seconds / PERIOD) + 2):
         if k == 5:
             pattern.command(0.0, 0.0, rate)
         point = pattern.tick(k * PERIOD)
@@ -46,11 +49,13 @@ def turn(model: hs.Model, rate: float, friction: float) -> tuple[float, float, f
         time_step=STEP,
     )
     stepper = simulation.start(start)
-    stepper.advance(SECONDS)
+    for k in range(round(seconds / PERIOD)):
+        drives.begin(k)
+        stepper.advance((k + 1) * PERIOD)
     biped = peer.biped(model, STEP, friction, GAIN, DAMPING, ROTOR)
     data = peer.mujoco.MjData(biped)
     data.qpos[:] = peer.positions(start)
-    for k in range(round(SECONDS / STEP)):
+    for k in range(round(seconds / STEP)):
         data.ctrl[:] = drives.point(k * STEP)
         peer.mujoco.mj_step(biped, data)
     w, x, y, z = data.qpos[3:7]
@@ -60,13 +65,17 @@ def turn(model: hs.Model, rate: float, friction: float) -> tuple[float, float, f
 
 def main() -> None:
     """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=6.0, help="of each turn")
+    parser.add_argument("--rates", type=float, nargs="+", default=[0.35, 0.15])
+    given = parser.parse_args()
     model = hs.load_model("khr1")
-    table = Table(title=f"Degrees turned in {SECONDS:g} s")
+    table = Table(title=f"Degrees turned in {given.seconds:g} s")
     for name in ("friction", "rad/s", "planned", "humans_sim", "MuJoCo"):
         table.add_column(name, justify="right")
     for friction in (0.7, 0.4):
-        for rate in (0.35, 0.15):
-            degrees = turn(model, rate, friction)
+        for rate in given.rates:
+            degrees = turn(model, rate, friction, given.seconds)
             table.add_row(f"{friction}", f"{rate}", *(f"{x:.1f}" for x in degrees))
     Console().print(table)
 

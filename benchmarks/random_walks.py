@@ -66,7 +66,11 @@ def walk(
     setup, rng = RobotSetup.of_model(model), np.random.default_rng(seed)
     settings = WalkSettings.of_model(model)
     chosen, ground = commands(settings, rng), hs.Ground(friction=0.7)
-    options = {"ground": ground, "method": "time_stepping", "whole_body": False}
+    options = {
+        "ground": ground,
+        "method": "time_stepping",
+        "contacts": hs.Contacts(whole_body=False),
+    }
     plans: list[np.ndarray] = []
     failures = 0
     if actuation == "servo":

@@ -13,6 +13,7 @@ simulated time over wall time, the best of some runs.
 
 from __future__ import annotations
 
+import argparse
 import platform
 import time
 from collections.abc import Callable
@@ -81,7 +82,7 @@ def posture(model: hs.Model) -> np.ndarray:
     return model.standing(joints)
 
 
-def right_hand_side(model: hs.Model) -> dict[str, float]:
+def right_hand_side(model: hs.Model, rounds: int) -> dict[str, float]:
     """Best time of a call for each contender [us]."""
     spring = Spring(model, *MODELS[model.name])
     stepper = Simulation(model, spring).start(posture(model))
@@ -118,21 +119,21 @@ def right_hand_side(model: hs.Model) -> dict[str, float]:
         "right-hand side": whole,
     }
     best = dict.fromkeys(contenders, np.inf)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, call in contenders.items():
             best[name] = min(best[name], 1e6 * seconds_per_call(call, STATES))
     return best
 
 
 def standing(
-    model: hs.Model, actuation: Actuation, rtol: float
+    model: hs.Model, actuation: Actuation, rtol: float, count: int
 ) -> tuple[float, int, int, float]:
     """Stand still: real-time factor, right-hand sides, events, height lost [m]."""
     simulation = Simulation(model, actuation, rtol=rtol, atol=1e-3 * rtol)
     start = posture(model)
     times = PERIOD * np.arange(1, round(STANDING / PERIOD) + 1)
     best = np.inf
-    for _ in range(RUNS):
+    for _ in range(count):
         begun = time.perf_counter()
         stepper = simulation.start(start)
         for moment in times:
@@ -144,13 +145,17 @@ def standing(
 
 def main() -> None:
     """Print two tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--runs", type=int, default=RUNS, help="of standing")
+    given = parser.parse_args()
     console = Console()
     console.print(f"On {platform.machine()}, Python {platform.python_version()}")
     costs = Table("model", "call", title="Right-hand side", title_justify="left")
     costs.add_column("us", justify="right")
     costs.add_column("ratio", justify="right")
     for name in MODELS:
-        microseconds = right_hand_side(hs.load_model(name))
+        microseconds = right_hand_side(hs.load_model(name), given.rounds)
         for call, value in microseconds.items():
             ratio = value / microseconds["pinocchio"]
             costs.add_row(name, call, f"{value:.1f}", f"{ratio:.2f}")
@@ -162,7 +167,7 @@ def main() -> None:
     model = hs.load_model("khr1")
     for name, make in ACTUATIONS.items():
         for rtol in TOLERANCES:
-            factor, calls, events, lost = standing(model, make(model), rtol)
+            factor, calls, events, lost = standing(model, make(model), rtol, given.runs)
             row = (f"{factor:.2f}", str(calls), str(events), f"{lost:.1e}")
             runs.add_row(name, f"{rtol:.0e}", *row)
     console.print(runs)

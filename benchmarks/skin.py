@@ -7,6 +7,7 @@ of the first run without the compilation of kernels.
 
 from __future__ import annotations
 
+import argparse
 import time
 from importlib.util import find_spec
 
@@ -36,14 +37,14 @@ class BodyField:
         return -self.shape.distance(points)
 
 
-def skin(model: hs.Model) -> None:
+def skin(model: hs.Model, triangles: int) -> None:
     """The whole skin, of at least so many triangles."""
     soft.make_skin(model, 0.0125)  # compiles the kernels
     spacing = 0.0125
     while True:
         cpu, wall, made = seconds(lambda s=spacing: soft.make_skin(model, s))
         mesh = made.mesh()
-        if len(made.faces) >= TRIANGLES:
+        if len(made.faces) >= triangles:
             break
         spacing *= 0.98
     print(
@@ -83,6 +84,9 @@ def peers(model: hs.Model) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--triangles", type=int, default=TRIANGLES, help="at least")
+    chosen = parser.parse_args()
     person = hs.load_model("human36")
-    skin(person)
+    skin(person, chosen.triangles)
     peers(person)

@@ -7,14 +7,16 @@ is also a flex of MuJoCo (requirements/bench.lock), springs along its edges.
 
 from __future__ import annotations
 
+import argparse
 import time
+from importlib.util import find_spec
 
 import numpy as np
 
 import humans_sim.soft as soft
 
 
-def seconds(call, repeats: int = 5) -> float:
+def seconds(call, repeats: int) -> float:
     """Shortest processor time of a call [s]."""
     times = []
     for _ in range(repeats):
@@ -24,7 +26,7 @@ def seconds(call, repeats: int = 5) -> float:
     return min(times)
 
 
-def networks() -> None:
+def networks(steps: int, repeats: int) -> None:
     """A block of springs, and one of stops."""
     laws = {
         "springs": soft.ViscoSpring(10.0, 0.001),
@@ -33,16 +35,16 @@ def networks() -> None:
     for name, law in laws.items():
         network = soft.box((12, 12, 12), 0.1, 0.01, law)
         run = soft.NetworkSimulation(network, 1e-4)
-        steps, links = 100, len(network.links)
+        links = len(network.links)
         run.step()
-        spent = seconds(lambda run=run: [run.step() for _ in range(100)])
+        spent = seconds(lambda run=run: [run.step() for _ in range(steps)], repeats)
         print(
             f"network of {len(network.masses)} masses, {links} {name}: "
             f"{steps * links / spent:.3g} link updates/s"
         )
 
 
-def flex() -> None:
+def flex(repeats: int) -> None:
     """The same block of springs as a flex of MuJoCo, contacts and gravity off."""
     import mujoco
 
@@ -59,12 +61,12 @@ def flex() -> None:
     data = mujoco.MjData(model)
     data.qvel[:] = 0.01 * np.random.default_rng(0).normal(size=model.nv)
     mujoco.mj_step(model, data)
-    spent = seconds(lambda: [mujoco.mj_step(model, data) for _ in range(20)])
+    spent = seconds(lambda: [mujoco.mj_step(model, data) for _ in range(20)], repeats)
     rate = 20 * model.nflexedge / spent
     print(f"MuJoCo {mujoco.__version__}, {model.nflexedge} edges: {rate:.3g} a second")
 
 
-def crowd() -> None:
+def crowd(steps: int, repeats: int) -> None:
     """Grains in a heap."""
     rng = np.random.default_rng(0)
     network = soft.Network()
@@ -76,25 +78,35 @@ def crowd() -> None:
     network.add_crowd(grains, soft.Stop(0.01, 100.0, 0.02))
     run = soft.NetworkSimulation(network, 1e-3)
     run.step()
-    spent = seconds(lambda: [run.step() for _ in range(100)])
-    print(f"crowd of 1000 grains: {100 / spent:.3g} samples/s (thesis: 1050 Hz)")
+    spent = seconds(lambda: [run.step() for _ in range(steps)], repeats)
+    print(f"crowd of 1000 grains: {steps / spent:.3g} samples/s (thesis: 1050 Hz)")
 
 
-def screens() -> None:
+def screens(pins_moved: int, repeats: int) -> None:
     """Screens of several sizes, plain and with viscous neighbours."""
     for side in (100, 512):
         for name in ("IV", "V"):
             screen = soft.PinScreen((side, side), soft.design(name, 2))
             screen.set(np.random.default_rng(0).normal(0, 0.01, (side, side)))
             screen.run(2)
-            steps = 20_000_000 // side**2
-            spent = seconds(lambda s=screen, n=steps: s.run(n))
+            steps = max(1, pins_moved // side**2)
+            spent = seconds(lambda s=screen, n=steps: s.run(n), repeats)
             pins = f"{side} x {side} pins, prototype {name}"
             print(f"{pins}: {steps / spent:.4g} samples/s")
 
 
 if __name__ == "__main__":
-    networks()
-    flex()
-    crowd()
-    screens()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=100, help="of networks, at a time")
+    parser.add_argument("--pins", type=int, default=20_000_000, help="at a time")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="of which the best counts"
+    )
+    given = parser.parse_args()
+    networks(given.steps, given.repeats)
+    if find_spec("mujoco") is None:
+        print("MuJoCo: not installed")
+    else:
+        flex(given.repeats)
+    crowd(given.steps, given.repeats)
+    screens(given.pins, given.repeats)

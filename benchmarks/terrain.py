@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 
 import numpy as np
@@ -38,18 +39,21 @@ def cost(row: np.ndarray, data: np.ndarray, points: np.ndarray) -> float:
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--points", type=int, default=COUNT)
+    count = parser.parse_args().points
     random = np.random.default_rng(1)
-    places = random.uniform(0.1, 1.9, (COUNT, 2))
+    places = random.uniform(0.1, 1.9, (count, 2))
     none = np.zeros(0)
     for solid in (hs.HalfSpace(), hs.Box((1.2, 1.2, 1.2))):
-        points = np.column_stack([places, np.full(COUNT, 0.004)])
+        points = np.column_stack([places, np.full(count, 0.004)])
         print(f"{type(solid).__name__}: {cost(solid.row(), none, points):.2f} us")
     for side in (23, 72, 224):
         for word, height in (("level", 0.0), ("rough", 0.003)):
             heights = height * random.uniform(0.0, 1.0, (side, side))
             field = hs.HeightField(heights, 2.0 / (side - 1))
             for above in (0.004, 0.3):
-                points = np.column_stack([places, np.full(COUNT, above)])
+                points = np.column_stack([places, np.full(count, above)])
                 values = [cost(field.row(k), field.data, points) for k in range(3)]
                 print(
                     f"height field, {len(field.faces)} triangles, {word}, {above} m "

@@ -38,7 +38,7 @@ except ImportError:
 GAIN, DAMPING, ROTOR = 22.0, 0.5, 1.5e-3
 """Of the drives [N m/rad, N m s/rad, kg m^2]; no robot's: the larger step is too long
 for the damping of the KHR-1's servos."""
-FRICTION, SPEED, SECONDS, PERIOD = 0.7, 0.05, 6.0, 0.02
+FRICTION, SPEED, PERIOD = 0.7, 0.05, 0.02
 STEPS = (1e-3, 2e-3)
 
 
@@ -53,8 +53,9 @@ class Drives(Actuation):
         """Angles (n, njoints) every PERIOD, lines between them [rad]."""
         self.armature = np.concatenate([np.zeros(6), np.full(angles.shape[1], ROTOR)])
         self._angles, self._locked = angles, np.zeros(0, dtype=np.int64)
-        self._parameters = np.array([GAIN, DAMPING, *3 * [1e9], 0.0, 0.0, 1.0])
-        self._parameters[4] = 0.0  # no dead band; torque and speed without limits
+        # Torque and speed without limits, no dead band, no friction.
+        row = [GAIN, DAMPING, 1e9, 1e9, 0.0, 0.0, 0.0, 1.0]
+        self._parameters = np.tile(row, (angles.shape[1], 1))
         self.begin(0)
 
     def point(self, t: float) -> np.ndarray:
@@ -82,10 +83,10 @@ class Drives(Actuation):
         return self._table
 
 
-def angles_of_walk(model: hs.Model) -> tuple[np.ndarray, np.ndarray]:
+def angles_of_walk(model: hs.Model, seconds: float) -> tuple[np.ndarray, np.ndarray]:
     """Angles of the pattern every PERIOD, and where it has its base at the end."""
     pattern, rows = WalkPattern(model), []
-    for k in range(round(SECONDS / PERIOD) + 2):
+    for k in range(round(seconds / PERIOD) + 2):
         if k == 5:
             pattern.command(SPEED, 0.0, 0.0)
         tick = pattern.tick(k * PERIOD)
@@ -109,7 +110,7 @@ def library_steps(
     stepper = simulation.start(model.standing(angles[0]))
     assert isinstance(stepper, TimeStepper)
     times, deepest = [], 0.0
-    for k in range(round(SECONDS / PERIOD)):
+    for k in range(len(angles) - 2):
         drives.begin(k)
         before, begun = stepper.evaluations, time.thread_time()
         stepper.advance((k + 1) * PERIOD)
@@ -127,7 +128,7 @@ def peers(
     data, drives = peer.mujoco.MjData(biped), Drives(model, angles)
     data.qpos[:] = peer.positions(model.standing(angles[0]))
     times, deepest, block = [], 0.0, round(PERIOD / step)
-    for k in range(0, round(SECONDS / step), block):
+    for k in range(0, (len(angles) - 2) * block, block):
         spent = 0.0
         for i in range(k, k + block):
             data.ctrl[:] = drives.point(i * step)
@@ -142,15 +143,18 @@ def peers(
 
 def main() -> None:
     """Print a table."""
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=6.0, help="of the walk")
+    seconds = parser.parse_args().seconds
     console = Console(width=100)
     machine = f"On {platform.machine()}, Python {platform.python_version()}"
     console.print(machine if peer is None else f"{machine}, MuJoCo {peer.VERSION}")
     model = hs.load_model("khr1")
-    angles, end = angles_of_walk(model)
+    angles, end = angles_of_walk(model, seconds)
     library_steps(model, angles, STEPS[0])  # compiles
-    table = Table("step", "method", title="KHR-1 walks 6 s", title_justify="left")
-    for title in (
+    title = f"KHR-1 walks {seconds:g} s"
+    table = Table("step", "method", title=title, title_justify="left")
+    for column in (
         "median us",
         "mean us",
         "ratio",
@@ -159,7 +163,7 @@ def main() -> None:
         "way [m]",
         "rough",
     ):
-        table.add_column(title, justify="right")
+        table.add_column(column, justify="right")
     for step in STEPS:
         results = []
         for body, name in ((True, "whole body"), (False, "eight corners")):
@@ -175,7 +179,7 @@ def main() -> None:
                 f"{1e6 * np.median(times):.0f}",
                 f"{1e6 * np.mean(times):.0f}",
                 f"{np.median(times) / least:.2f}",
-                f"{SECONDS / np.sum(times):.1f}",
+                f"{seconds / np.sum(times):.1f}",
                 f"{deepest:.0e}",
                 f"{distance:.3f} of {end[0]:.3f}",
                 text,

@@ -116,6 +116,7 @@ from humans_sim.dynamics.sensors import read_sensors as read_sensors
 from humans_sim.dynamics.simulation import Simulation as Simulation
 from humans_sim.dynamics.surfaces import RollingBody as RollingBody
 from humans_sim.dynamics.surfaces import rolling_bodies as rolling_bodies
+from humans_sim.dynamics.worlds import Worlds as Worlds
 from humans_sim.kondo import PosePlayer as PosePlayer
 from humans_sim.kondo import PoseServo as PoseServo
 from humans_sim.kondo.driver.robot import KondoRobot as KondoRobot

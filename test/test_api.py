@@ -37,7 +37,7 @@ def test_names_of_the_architecture() -> None:
         "load_model Simulation Ground load_run reconstruct read_markers simulate "
     )
     promised += "report Servo IdealTorque FesMuscles Walk Push animate HumansError "
-    promised += "errors Contacts"
+    promised += "errors Contacts Worlds"
     assert set(promised.split()) <= set(hs.__all__)
 
 

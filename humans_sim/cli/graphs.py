@@ -288,9 +288,9 @@ def compile(
     commands that are named. What is compiled is kept, so that it can be interrupted,
     and done again after an update.
     """
-    from humans_sim.applications.batch.runner import cores
     from humans_sim.cli.output import Display
     from humans_sim.core.kernels import are_kernels_kept, cache_root
+    from humans_sim.core.processors import cores
 
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,6 @@ def sweep(
     again: Again = False,
 ) -> None:
     """Simulate a scenario with many values and seeds; one table, and a plot."""
-    from humans_sim.applications.batch.runner import cores
     from humans_sim.applications.batch.sweep_table import (
         METRICS,
         check_table,
@@ -74,6 +73,7 @@ def sweep(
     )
     from humans_sim.applications.batch.sweeps import plan_sweep, table_rows
     from humans_sim.applications.batch.variations import parse_variation
+    from humans_sim.core.processors import cores
 
     variations = [parse_variation(text) for text in vary or ()]
     if not variations and not seeds:

@@ -34,6 +34,7 @@ from typing import Any, TypeVar
 import numba
 from numba import config, njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,10 +71,12 @@ def kernel(function: Function | None = None, **options: Any) -> Any:
         compile_kernel = dispatcher.compile
 
         def compile_once(signature: Any) -> Any:
-            try:
-                return compile_kernel(signature)
-            finally:
-                dispatcher._cache.release()
+            # Threads share the cache: one of them loads or compiles, the others wait.
+            with global_compiler_lock:
+                try:
+                    return compile_kernel(signature)
+                finally:
+                    dispatcher._cache.release()
 
         dispatcher.compile = compile_once
     return dispatcher

@@ -7,10 +7,11 @@ that may touch (tags, then features of its body), and its record in a run.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pinocchio as pin
@@ -261,13 +262,11 @@ class ModelSystem:
         self.step_restitution = self.contacts.restitution.copy()
         self.step_restitution[self._first_pair :] *= -1.0
         self.step_restitution[self._first_pair :] -= 1.0
-        self._poses = np.zeros((len(self._joints), 3, 4))
-        self._motions = np.zeros((len(self._joints), 2, 6))
         centres, reaches = touching.bounding_balls(self.radii)
         still = ContactGeometry(
             local=points.local,
             row=points.row,
-            poses=self._poses,
+            poses=np.zeros((len(self._joints), 3, 4)),
             radius=self.radii,
             solids=ground.table(float(self.radii.max(initial=0.0))),
             meshes=ground.mesh_data(),
@@ -282,17 +281,7 @@ class ModelSystem:
             reach=reaches,
         )
         self._point_contacts = len(self.contact_points) * len(still.solids)
-        # Plain tuples: numba takes a microsecond to see the type of a named one.
-        self._still = tuple(still)
-        self._moving = tuple(
-            MovingGeometry(
-                still=self._still,
-                motions=self._motions,
-                support=points.support,
-                gravity=np.array(self._pin.gravity.linear),
-            )
-        )
-        self._memory: JointMemory | None = None
+        self._make_buffers(still)
         self._support = points.support
         self.dissipation = self._dissipation(dissipation)
         self.damped = bool(self.dissipation.damping.any())
@@ -306,6 +295,31 @@ class ModelSystem:
             friction, ground.torsional * turning, ground.rolling * balls
         )
         self.dissipates = self.damped or self._bounded.any
+
+    def _make_buffers(self, still: ContactGeometry) -> None:
+        """Contact geometry with poses and motions of links of its own."""
+        self._poses = np.zeros((len(self._joints), 3, 4))
+        self._motions = np.zeros((len(self._joints), 2, 6))
+        # Plain tuples: numba takes a microsecond to see the type of a named one.
+        self._still: tuple[Any, ...] = tuple(still._replace(poses=self._poses))
+        self._moving: tuple[Any, ...] = tuple(
+            MovingGeometry(
+                still=self._still,
+                motions=self._motions,
+                support=self.points.support,
+                gravity=np.array(self._pin.gravity.linear),
+            )
+        )
+        self._memory: JointMemory | None = None
+
+    def with_own_buffers(self) -> Self:
+        """The same equations for another thread: tables are shared, buffers are not."""
+        other = copy.copy(self)
+        other._make_buffers(ContactGeometry(*self._still))
+        other.pairs = self.pairs.with_own_buffers()
+        other._own_data = self._pin.createData()
+        other.tree = self.tree  # computed once for all
+        return other
 
     def _set_tree(self, model: Model | None, gravity: Sequence[float] | None) -> None:
         """The joints of all that moves, and their data."""

@@ -12,8 +12,9 @@ these corners, so that edges find what the corners stand on.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pinocchio as pin
@@ -106,13 +107,25 @@ class PairContacts:
             [moved_velocities(tree, j) for j in range(tree.njoints)]
         )
         self._tree = tree
+        self._make_buffers()
+
+    def _make_buffers(self) -> None:
+        """What is written: poses and velocities of joints, points of the last step."""
+        count = self._tree.njoints
         self._joints: JointMemory | None = None
-        self._poses = np.zeros((tree.njoints, 12))
+        self._poses = np.zeros((count, 12))
         self._poses[:, [0, 4, 8]] = 1.0
-        self._twists = np.zeros((tree.njoints, 6))
-        self._at = np.full((tree.njoints, 12), np.nan)
+        self._twists = np.zeros((count, 6))
+        self._at = np.full((count, 12), np.nan)
         self._chosen: tuple[np.ndarray, ...] = tuple(ChosenPoints.none())
         self._used = self._chosen
+
+    def with_own_buffers(self) -> Self:
+        """The same pairs and solids; what is known of a run is its own, none yet."""
+        other = copy.copy(self)
+        other._memory = PairMemory.of(PairTable(*self._table))
+        other._make_buffers()
+        return other
 
     def _tables(self, joints: int, tags: Mapping[int, np.ndarray]) -> tuple[Any, ...]:
         """Fields of the :class:`PairTable`."""

@@ -411,7 +411,7 @@ def _slots(points, p, size, before, taken):
     return places
 
 
-@kernel
+@kernel(nogil=True)
 def choose_points(table, memory, before, poses, twists, time):
     """Choose the points in which solids may touch within a time [s].
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -80,6 +80,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<Model {self.name}: {self.nv} degrees of freedom, {self.mass:g} kg>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """Itself: it is immutable, and copies of what holds it share it."""
+        return self
 
     def data(self) -> pin.Data:
         """A new data object, for use in one thread."""

@@ -46,6 +46,37 @@ print(value, max((report.count for report in reports), default=0))
 """Prints what the caller computes, and how many kernels were compiled for it."""
 
 
+THREADS = """
+import os, threading, time
+from humans_sim.core import kernels
+from humans_sim.core.caller import caller
+
+close, together = os.close, threading.Barrier(2)
+
+def slowly(descriptor):
+    time.sleep(0.2)
+    close(descriptor)
+
+kernels.os.close = slowly
+failures = []
+
+def call():
+    together.wait()
+    try:
+        assert caller(1.0) == 6.0
+    except Exception as error:
+        failures.append(error)
+
+threads = [threading.Thread(target=call) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(1.0, len(failures))
+"""
+"""Two threads use a kernel for the first time; prints how many of them failed."""
+
+
 @pytest.fixture
 def core(tmp_path: Path) -> Path:
     """The folder ``core`` of a copy of the package, with two kernels in two files."""
@@ -60,14 +91,16 @@ def core(tmp_path: Path) -> Path:
     return folder
 
 
-def start(core: Path, edit: str = "", **variables: str) -> subprocess.Popen[str]:
+def start(
+    core: Path, edit: str = "", program: str = PROGRAM, **variables: str
+) -> subprocess.Popen[str]:
     """The program, with an edit between the import and the compilation."""
     root = str(core.parents[1])
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
     # Bytecode of a source that changes twice in a second would count as the new one's.
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.replace("EDIT", edit)],
+        [sys.executable, "-c", program.replace("EDIT", edit)],
         cwd=root,
         env={**environment, "PYTHONPATH": root, **variables},
         stdout=subprocess.PIPE,
@@ -95,6 +128,11 @@ def test_an_edited_callee_changes_its_caller(core: Path) -> None:
     folders = (core.parent / "__pycache__" / "kernels").iterdir()
     modules = sorted(folder.name.rsplit(".", 2)[0] for folder in folders)
     assert modules == ["humans_sim.core.callee", "humans_sim.core.caller"]
+
+
+def test_threads_side_by_side_compile_once(core: Path) -> None:
+    """One closes the lock of the machine code, and the other one does not."""
+    assert finish(start(core, program=THREADS)) == (1.0, 0)
 
 
 @pytest.mark.study

@@ -32,6 +32,7 @@ from humans_sim.applications.batch.record import (
 )
 from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
 from humans_sim.core.kernel_compilation import Compilation, forward, report_compilation
+from humans_sim.core.processors import cores
 
 _ONE_THREAD = (
     "MKL_NUM_THREADS",
@@ -342,11 +343,3 @@ def _logged(outcome: Any, ledger: Ledger) -> Any:
     if outcome.state in (DONE, FAILED):
         ledger.log(journal_entry(asdict(outcome)))
     return outcome
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1

@@ -43,9 +43,12 @@ def next_length(left, length):
     return left if left < 1.5 * length else length
 
 
-@kernel
+@kernel(nogil=True)
 def model_series(tree, geometry, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
+
+    Other threads run meanwhile: what is written, geometry and memory of pairs, must be
+    of one system alone.
 
     ``start``: that of a step (:func:`model_step`) and the points of pairs in the one
     before, gaps of all contacts, excess of energy of each root left before [J], kinetic
