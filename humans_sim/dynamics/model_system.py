@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact.geometry.body_features import BodyFeatures
-from humans_sim.contact.geometry.convex_pairs import basis
+from humans_sim.contact.geometry.convex_pairs import SLOTS, basis
 from humans_sim.contact.geometry.foot_spheres import sphere_tags
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups
@@ -259,6 +259,12 @@ class ModelSystem:
         ).joined(self.pairs.table())
         CONTACTS.check("what may touch in the scene", len(self.contacts))
         self._first_pair = len(self.contacts) - len(self.pairs)
+        links = [
+            pair.kind == POINT and not (self.bodies and one.joint >= self.first_body)
+            for pair in self.pairs.pairs
+            for one in (pair.first,) * SLOTS
+        ]
+        self._of_links = np.array([False] * self._first_pair + links, dtype=bool)
         self.step_restitution = self.contacts.restitution.copy()
         self.step_restitution[self._first_pair :] *= -1.0
         self.step_restitution[self._first_pair :] -= 1.0
@@ -626,7 +632,9 @@ class ModelSystem:
         the world (k, 3).
         """
         first = self._first_pair
-        closed = (sample.contacts != 0) & (np.array(self.contacts.kinds) == POINT)
+        if not len(self.pairs):
+            return tuple(np.zeros((0, 3)) for _ in range(5))
+        closed = (sample.contacts != 0) & self._of_links
         if not closed[first:].any():
             return tuple(np.zeros((0, 3)) for _ in range(5))
         pin.forwardKinematics(self._pin, self._data, sample.q, sample.v)

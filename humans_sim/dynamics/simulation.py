@@ -178,8 +178,8 @@ class Simulation:
             resistance = JointDissipation.of(
                 model, actuation, touching.joint_damping, touching.joint_friction
             )
-            by_steps = method == TIME_STEPPING or can_hand_over(
-                model, ground, resistance
+            by_steps = method == TIME_STEPPING or (
+                self.options.hand_over and can_hand_over(model, ground, resistance)
             )
             self.system: System = ModelSystem(
                 model,
@@ -192,9 +192,14 @@ class Simulation:
                 contacts=touching.points,
                 gravity=gravity,
                 features=body,
-                self_collision=(
-                    own_links(model, touching.self_collision) if by_steps else None
-                ),
+                self_collision=own_links(model, touching.self_collision)
+                if by_steps
+                and (
+                    method == TIME_STEPPING
+                    or touching.whole_body
+                    or touching.self_collision
+                )
+                else None,
                 solid=bool(touching.whole_body) and by_steps and not soft,
                 dissipation=resistance,
             )

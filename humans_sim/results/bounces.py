@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Gaps of contacts with restitution that a bounce explains, with time steps.
+r"""Gaps at which contacts may have had a force, with time steps.
+
+*Bounces*, of contacts with restitution.
 
 A time step has a contact's impulse and its bounce at once, and ends with the contact
 off its surface: its mean force in the step is above zero, and so is its gap at the end.
@@ -13,6 +15,11 @@ at the end without the impact. It leaves with :math:`u = e |u_0|`, so that its g
 at the end. A force at a larger gap is one at a distance. For u is taken the speed at
 the end of the step of what touches: of a point its own, of a free body that of its
 fastest point; the last term is at most :data:`GAINED` h / 2.
+
+*Turning*, of solids. The impulse of a step sets the rate of a gap that is linear in the
+motion of the step. A solid that turns by an angle :math:`\omega h` leaves the rest, of
+second order: up to half of that angle of the way u h that its fastest points go. Up to
+:data:`TURNED` of the way no force is one at a distance.
 """
 
 from __future__ import annotations
@@ -27,6 +34,7 @@ from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
+    link_of,
     recorded_features,
     recorded_model,
     sound_record,
@@ -38,22 +46,26 @@ if TYPE_CHECKING:
 
 GAINED = 0.1
 """Speed that other forces may give to a contact within a step [m/s]."""
+TURNED = 2e-3
+"""Share of its way in a step by which a solid that turns may be off another one."""
 _Speeds = Mapping[str, float]
 
 
-def bounce_gaps(run: Run, rows: np.ndarray) -> np.ndarray:
-    """The largest gaps that bounces explain, in some samples (n, contacts) [m].
+def explained_gaps(run: Run, rows: np.ndarray) -> np.ndarray:
+    """The largest gaps that these explain, in some samples (n, contacts) [m].
 
-    Zero without restitution, and where the sample is not one of a time step.
+    Zero of points without restitution, and where the sample is not one of a time step.
     Without the run's model, all its speeds together count.
     """
     gaps = np.zeros((len(rows), len(run.table)))
-    bounces = np.flatnonzero(run.table.restitution > 0.0)
+    solid = np.array([link_of(name, {}) != "" for name in run.table.names], dtype=bool)
+    chosen = np.flatnonzero(solid | (run.table.restitution > 0.0))
     step = _step(run)
-    if not len(bounces) or step == 0.0:
+    if not len(chosen) or step == 0.0:
         return gaps
-    names = [run.table.names[k] for k in bounces]
-    restitution = run.table.restitution[bounces]
+    names = [run.table.names[k] for k in chosen]
+    restitution, turned = run.table.restitution[chosen], TURNED * solid[chosen]
+    bounces = restitution > 0.0
     try:
         speeds = _speeds(run)
     except HumansError:
@@ -63,8 +75,10 @@ def bounce_gaps(run: Run, rows: np.ndarray) -> np.ndarray:
             continue
         known, other = speeds(int(row))
         speed = np.array([_speed(name, known, other) for name in names])
-        explained = speed * (1.0 + 1.0 / restitution) + GAINED
-        gaps[k, bounces] = 0.5 * step * explained
+        explained = turned * speed
+        explained[bounces] += 0.5 * GAINED
+        explained[bounces] += 0.5 * speed[bounces] * (1.0 + 1.0 / restitution[bounces])
+        gaps[k, chosen] = step * explained
     return gaps
 
 

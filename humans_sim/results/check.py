@@ -23,7 +23,7 @@ from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
-from humans_sim.results.bounces import bounce_gaps
+from humans_sim.results.bounces import explained_gaps
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
     link_of,
@@ -307,12 +307,12 @@ def check_run(run: Run) -> Check:
 
 
 def _bounced(run: Run, rows: slice, product: np.ndarray) -> np.ndarray:
-    """Contacts with a gap and a force that a bounce explains (n, nc)."""
-    bounced = (product > PRODUCT) & (run.table.restitution > 0.0)
+    """Contacts with a gap and a force that a bounce or a turn explains (n, nc)."""
+    bounced = product > PRODUCT
     bounced &= (run.gaps[rows] > 0.0) & (run.forces[rows, :, 0] > 0.0)
     samples = np.flatnonzero(bounced.any(axis=1))
     if len(samples):
-        gaps = bounce_gaps(run, rows.start + samples)
+        gaps = explained_gaps(run, rows.start + samples)
         bounced[samples] &= run.gaps[rows][samples] <= gaps
     return bounced
 

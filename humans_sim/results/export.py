@@ -280,12 +280,11 @@ def _contacts(run: Run) -> MessageMaker:
     points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
     plain = "ground" if has_free_base(run) else ""
     # Contacts are called ``point/surface``, or ``point`` where there is one only.
-    parts = (run.table.names[p].partition("/") for p in points)
-    labels = [(n, s or plain) for n, _, s in parts]
+    solid = [bool(link_of(run.table.names[p], run.info)) for p in points]
+    parts = (run.table.names[p].rpartition("/") for p in points)
+    labels = [(n, s) if n else (s, plain) for n, _, s in parts]
     # A body has many points in the air: they are listed while they touch.
-    listed = np.array(
-        [not link_of(run.table.names[p], run.info) for p in points], dtype=bool
-    )
+    listed = ~np.array(solid, dtype=bool)
 
     def message(k: int, stamp: Stamp) -> Message:
         shown = np.flatnonzero(listed | (run.contacts[k, points] != 0))

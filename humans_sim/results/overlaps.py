@@ -13,7 +13,8 @@ at in every sample, by :mod:`~humans_sim.contact.geometry.drawn_solids`.
 
 Each solid counts as it is, one by one: a box with its corners, a capsule with its
 radius, of a mesh the convex hull. Of a link these are its ``<collision>`` elements, or
-the ``<visual>`` ones of a link without any. What a link with collision elements draws
+the ``<visual>`` ones of a link without any; of a sole, the thin plate between its
+contact points. What a link with collision elements draws
 beyond them is not solid, by the choice of whoever wrote its URDF, and is not judged. A
 cylinder is the prism of 32 sides that touches in its place
 (:mod:`~humans_sim.models.collision_shapes`).
@@ -23,7 +24,7 @@ How deep two convex solids overlap is the least motion that takes them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,13 +32,13 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.drawn_solids import DrawnSolid, least_distance
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.geometry.link_pairs import usual_pairs
+from humans_sim.contact.geometry.link_pairs import link_solids, usual_pairs
 from humans_sim.contact.geometry.mesh_overlap import MeshSurface
 from humans_sim.contact.geometry.solids import Box, HalfSpace
 from humans_sim.contact.geometry.terrain import TriangleMesh
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import RunFileError
-from humans_sim.models.collision_shapes import collision_shapes
+from humans_sim.models.legs import tag_of
 from humans_sim.models.model import JointMemory, Model
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_ground, recorded_model, sound_record
@@ -87,9 +88,9 @@ def deepest_overlap(run: Run) -> Overlap | None:
     model = recorded_model(run.info) if has_free_base(run) else None
     if model is None and not with_bodies:
         return None
-    parts, joints = _parts(model, run.info)
-    shapes = 0 if model is None else len(collision_shapes(model))
-    bodies = len(parts) - shapes
+    parts, joints = _parts(model, run)
+    bodies = len(run.info.get("bodies", ()))
+    shapes = len(parts) - bodies
     if run.q.shape[1] != 7 * bodies + (0 if model is None else model.nq):
         raise RunFileError("the run has other coordinates than its model and bodies")
     partners = _partners(parts, shapes, model)
@@ -106,29 +107,39 @@ def deepest_overlap(run: Run) -> Overlap | None:
     return search.worst
 
 
-def _parts(
-    model: Model | None, info: Mapping[str, Any]
-) -> tuple[list[_Part], list[int]]:
+def _parts(model: Model | None, run: Run) -> tuple[list[_Part], list[int]]:
     """Solids of links, then of bodies; joints in the order of their poses."""
-    shapes = () if model is None else collision_shapes(model)
-    joints = sorted({shape.joint for shape in shapes})
+    info = run.info
+    links = {} if model is None else link_solids(model, _tags(model, run))
+    joints = sorted({link.joint for link in links.values()})
     rolling: set[int] = set()
     if model is not None and "sphere_tags" in info:
         frames = (model.pin.getFrameId(sole.name) for sole in model.soles)
         rolling = {int(model.pin.frames[k].parentJoint) for k in frames}
     parts = [
         _Part(
-            shape.link,
-            DrawnSolid(shape.vertices, shape.radius),
-            joints.index(shape.joint),
-            shape.joint in rolling,
+            name,
+            DrawnSolid(solid.vertices, solid.radius),
+            joints.index(link.joint),
+            link.joint in rolling,
         )
-        for shape in shapes
+        for name, link in links.items()
+        for solid in link.solids
     ]
     with sound_record("its bodies"):
         bodies = list(info.get("bodies", ()))
         parts += [_body(record, len(joints) + k) for k, record in enumerate(bodies)]
     return parts, joints
+
+
+def _tags(model: Model, run: Run) -> dict[int, np.ndarray]:
+    """Contact points of the run and the radii of their balls, by joint (t, 4) [m]."""
+    named = {tag_of(name) for name in run.table.names}
+    tags = [tag for tag in model.tag_names if tag in named]
+    points, radii = model.tag_points(tags), run.info.get("radii", {})
+    sizes = np.array([float(radii.get(tag, 0.0)) for tag in tags])
+    rows = np.column_stack([points.local, sizes])
+    return {joint: rows[points.row == k] for k, joint in enumerate(points.joints)}
 
 
 def _partners(

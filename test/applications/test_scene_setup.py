@@ -56,7 +56,7 @@ def test_forces_under_feet_among_bodies(khr1: hs.Model, tmp_path: Path) -> None:
     stepper = sim.start(*setup.start(system, robot))
     stepper.advance(0.1)
     sample, soles = stepper.sample(), Soles(system)
-    assert set(soles.surfaces) == {"ground", "step", "crate", "marble"}
+    assert set(soles.surfaces) >= {"ground", "step", "crate", "marble"}
     points = soles.points(sample)
     loads = soles.loads(sample, points)
     total = sum(load.force[2] for load in loads)
@@ -88,10 +88,9 @@ def test_feet_on_balls_among_bodies(khr1: hs.Model, tmp_path: Path) -> None:
     text = SCENE + "contact_geometry: spheres\nwhole_body: false\n"
     setup = read_scene(scene_file(tmp_path, text))
     system = setup.system(setup.ground(0.6), khr1)
-    assert system.touching is not None
-    assert system.touching.features is None
-    assert "l_sole_heel" in system.touching.contact_points
-    assert system.touching.radii.max() > 0
+    assert system.features is None
+    assert "l_sole_heel" in system.contact_points
+    assert system.radii.max() > 0
 
 
 def test_self_collision_of_a_scene(khr1: hs.Model, tmp_path: Path) -> None:

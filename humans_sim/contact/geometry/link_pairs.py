@@ -24,10 +24,9 @@ from humans_sim.models.description import SelfCollision
 
 _SHORT = 0.25
 """A link is passed over whose length is shorter, over the reach of those beside it."""
-SOLE_SHARE = 0.05
-"""What lies less than this above a sole belongs to it, in lengths of the sole."""
-_NEAR = 1e-6
-"""A corner of a sole so near to a shape belongs to it [m]."""
+SOLE_SHARE, BALL_SHARE = 0.01, 0.05
+"""What lies less than this above a sole, or above balls in its place, belongs to it, in
+lengths of the sole."""
 _NO_POINTS = np.zeros((0, 4))
 _TOUCHING, _TOUCHING_SHARE = 1e-4, 0.01
 """Distance in the zero position at which links count as overlapping, at most [m]; over
@@ -47,10 +46,11 @@ class LinkSolid(NamedTuple):
 
 
 def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkSolid]:
-    """The solids of all links.
+    """The solids of all links; soles are plates between their contact points.
 
-    Of a foot that stands on balls the layer around these is left out; where corners of
-    a sole lie outside of the shapes of their link, a plate between them is added.
+    A sole is what touches of a foot where it stands: the thin layer around its plane,
+    :data:`SOLE_SHARE` of its length, is left to its contact points and to a plate
+    between them; a foot that stands on balls has these instead.
 
     Args:
         model: that has the links.
@@ -65,7 +65,7 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
     for shape in collision_shapes(model):
         corners = tags.get(shape.joint, _NO_POINTS)
         solid: ConvexSolid | None = convex_solid(shape)
-        if shape.joint in soles and corners[:, 3].any():
+        if shape.joint in soles and len(corners):
             solid = _above(shape, soles[shape.joint], _top(corners, soles[shape.joint]))
         before = links.get(shape.link, LinkSolid(shape.joint, ()))
         if solid is not None:
@@ -73,8 +73,7 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
     for link, (joint, solids) in list(links.items()):
         corners = tags.get(joint, _NO_POINTS)
         sharp = corners[corners[:, 3] == 0.0, :3]
-        outside = [k for k in sharp if not any(_contains(s, k) for s in solids)]
-        if joint in soles and outside and len(sharp) > 2:
+        if joint in soles and len(sharp) > 2:
             up = soles.pop(joint)
             raised = sharp + (_top(corners, up) - sharp @ up)[:, None] * up
             plate = ConvexSolid.of(np.vstack([sharp, raised]))
@@ -82,20 +81,11 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
     return links
 
 
-def _contains(solid: ConvexSolid, point: np.ndarray) -> bool:
-    """Whether a point lies in a solid with faces, or next to it."""
-    if not len(solid.normals):
-        return False
-    first = np.concatenate([[0], solid.loop_ends[:-1]])
-    offsets = (solid.normals * solid.vertices[solid.loops[first]]).sum(axis=1)
-    return bool((solid.normals @ point - offsets).max() <= solid.radius + _NEAR)
-
-
 def _top(corners: np.ndarray, up: np.ndarray) -> float:
     """Height up to which a sole goes."""
     length = float(np.linalg.norm(np.ptp(corners[:, :3], axis=0)))
     lowest = float((corners[:, :3] @ up - corners[:, 3]).min())
-    return lowest + SOLE_SHARE * length
+    return lowest + (BALL_SHARE if corners[:, 3].any() else SOLE_SHARE) * length
 
 
 def _above(shape: CollisionShape, up: np.ndarray, height: float) -> ConvexSolid | None:
