@@ -10,7 +10,6 @@ from typing import Any
 from humans_sim.contact.geometry.body_features import BodyFeatures, body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.dynamics.joints import Given
-from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.models.description import SelfCollision
 
@@ -33,7 +32,8 @@ class Contacts:
             ``points`` are given.
         self_collision: whether links that are no neighbours touch each other, or keys
             that add to the model's own: ``exclude`` and ``include`` (pairs of links),
-            ``friction`` (by default the ground's); by default true.
+            ``friction`` (by default the ground's); by default true for
+            ``time_stepping``.
         limits: whether joints stop at their limits; or other limits for some, by name:
             (lower, upper) [rad].
         limit_restitution: Newton's coefficient of a joint at its limit.
@@ -63,12 +63,15 @@ class Contacts:
         return replace(self, points=points, radii=radii, whole_body=whole_body)
 
     def of_model(
-        self, model: Model, method: str, soft: bool = False
+        self, model: Model, points_alone: bool, solids: bool = True
     ) -> tuple[Model, Contacts, BodyFeatures | None]:
         """The model with its feet, points and radii, and what else of it touches.
 
-        Time steps know the solids of its links; events, and a ground that is ``soft``,
-        take points and balls in their place.
+        Args:
+            model: of the biped.
+            points_alone: whether points and balls stand for its links, as events take
+                them.
+            solids: whether time steps take links that have too many points.
         """
         points, radii = self.points, self.radii
         if self.geometry != POINTS:
@@ -76,8 +79,8 @@ class Contacts:
             model, points = feet.model, feet.contacts
             radii = {**feet.radii, **(radii or {})}
         whole, body = self.whole_body is None or self.whole_body, None
-        if whole and (soft or method != TIME_STEPPING):
-            body = body_features(model, points, radii)
+        if whole and points_alone:
+            body = body_features(model, points, radii, solids)
         return model, replace(self, points=points, radii=radii, whole_body=whole), body
 
 

@@ -174,12 +174,14 @@ class Simulation:
             touching = touching.over(defaults.get("contacts", Contacts()))
             ground = Ground() if ground is None else ground
             soft = ground.surface is not None
-            model, touching, body = touching.of_model(model, method, soft)
             resistance = JointDissipation.of(
                 model, actuation, touching.joint_damping, touching.joint_friction
             )
             by_steps = method == TIME_STEPPING or (
                 self.options.hand_over and can_hand_over(model, ground, resistance)
+            )
+            model, touching, body = touching.of_model(
+                model, soft or method != TIME_STEPPING, by_steps and not soft
             )
             self.system: System = ModelSystem(
                 model,
@@ -195,9 +197,7 @@ class Simulation:
                 self_collision=own_links(model, touching.self_collision)
                 if by_steps
                 and (
-                    method == TIME_STEPPING
-                    or touching.whole_body
-                    or touching.self_collision
+                    method == TIME_STEPPING or touching.self_collision
                 )
                 else None,
                 solid=bool(touching.whole_body) and by_steps and not soft,

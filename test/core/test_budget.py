@@ -132,7 +132,7 @@ def box(shape: str) -> str:
             *(budget.SAMPLES, "time", "1e+15 samples"),
         ),
         (scene(201), budget.BODIES, "bodies", "201 free bodies"),
-        (scene(60), budget.CONTACTS, "bodies", "contacts are"),
+        (scene(70), budget.CONTACTS, "bodies", "contacts are"),
         (sensor, budget.RATE, "a.rate", "1000000000000 steps a second"),
         (
             scenario(

@@ -47,9 +47,9 @@ def test_a_list_of_contacts_is_refused(khr1: hs.Model) -> None:
 def test_feet_of_a_model(khr1: hs.Model) -> None:
     """Balls under the soles come with radii; given ones go over them."""
     chosen = hs.Contacts(geometry="spheres", whole_body=False)
-    feet, touching, body = chosen.of_model(khr1, "event_driven")
+    feet, touching, body = chosen.of_model(khr1, points_alone=True)
     assert body is None and feet is not khr1
     assert touching.radii is not None and set(touching.radii) <= set(feet.tag_names)
     name = next(iter(touching.radii))
     changed = hs.Contacts(geometry="spheres", radii={name: 0.001})
-    assert (changed.of_model(khr1, "time_stepping")[1].radii or {})[name] == 0.001
+    assert (changed.of_model(khr1, points_alone=False)[1].radii or {})[name] == 0.001

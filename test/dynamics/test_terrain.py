@@ -126,7 +126,7 @@ def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
             ball, ground=ground, method=method, contacts=hs.Contacts(whole_body=False)
         )
         run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.2)
-        hits = [e.time for e in run.events if e.subject.endswith("stairs.1")]
+        hits = [e.time for e in run.events if e.subject.endswith("stairs:1")]
         assert min(hits) == pytest.approx(0.1, abs=exact)
         np.testing.assert_allclose(run.q[-1, :3], [0.5, 0.0, 0.1], atol=1e-8)
         assert np.sum(run.contacts[-1] != 0) >= 1

@@ -100,7 +100,7 @@ def test_a_hand_on_the_floor_is_a_fall(standing: hs.Run) -> None:
     """Something other than a foot that touches is a fall, and is named."""
     names = standing.table.names
     contacts = standing.contacts.copy()
-    contacts[-1, names.index("r_foot/ground.0")] = 1
+    contacts[-1, names.index("r_foot.0")] = 1
     assert replace(standing, contacts=contacts).check()[STANDS].ok
     contacts[-1, names.index("r_hand/ground.0")] = 1
     fall = replace(standing, contacts=contacts).check()[STANDS]

@@ -7,8 +7,9 @@ that one joint carries but their convex hull, and of that its vertices: with a p
 each of them, and a ball for each end of what is round (one of a ball, two of a
 capsule), the contact is exact.
 
-A link with more than :data:`MOST` vertices has no features:
-:attr:`BodyFeatures.beyond` names these links, whose solids time steps take.
+A link with more than :data:`MOST` vertices has no features where time steps take its
+solid (:attr:`BodyFeatures.beyond` names these links), else those of its vertices that
+go farthest along some directions; they leave out what is between them.
 
 Feet touch with the corners or balls of their soles. What of a foot lies in the thin
 layer around the plane of its sole is left to them, and so is a feature where a tag
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,11 @@ MOST = 64
 LAYER = 0.01
 """What lies less than this over or under the plane of a sole belongs to it, in lengths
 of the sole."""
+_TILT = 1e-3
+"""Tilt of directions by which the corners of a face are told apart."""
+_DIGITS = 10
+"""Decimals of heights that are compared [m]: which of two equal vertices comes first
+must not hang on how a matrix product rounds."""
 _LINK = pin.FrameType.BODY
 _SAME = 1e-9
 """Distance below which a feature lies where a tag touches already [m]."""
@@ -90,6 +97,27 @@ def _hull(points: np.ndarray) -> ConvexHull | None:
         return ConvexHull(points)
     except QhullError:
         return None
+
+
+def farthest(body: Balls) -> Balls:
+    """Of many balls those that go farthest along directions to all sides.
+
+    These are directions to the corners and edges of a cube, and along each face four,
+    tilted a little to its corners: of a box all of its corners are found.
+    """
+    heights = np.round(body.centres @ _directions().T + body.radii[:, None], _DIGITS)
+    return body.some(np.unique(heights.argmax(axis=0)))
+
+
+@lru_cache(maxsize=1)
+def _directions() -> np.ndarray:
+    """The unit vectors of :func:`farthest` (44, 3)."""
+    corners = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T
+    axes = np.arange(3)
+    faces = [np.where(axes == axis, corners, _TILT * corners) for axis in range(3)]
+    edges = [np.where(axes == axis, 0.0, corners) for axis in range(3)]
+    directions = np.unique(np.vstack([*faces, *edges, corners]) + 0.0, axis=0)
+    return np.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +183,13 @@ def body_features(
     model: Model,
     contacts: Sequence[str] | None = None,
     radii: Mapping[str, float] | None = None,
+    solids: bool = True,
 ) -> BodyFeatures:
-    """Features that touch in addition to tags (``contacts``, ``radii`` [m])."""
+    """Features that touch in addition to tags (``contacts``, ``radii`` [m]).
+
+    ``solids``: links with too many vertices have none, as their solids touch; else some
+    of their vertices stand for them.
+    """
     tags = model.contact_names if contacts is None else tuple(contacts)
     touching = _touching(model, tags, radii or {})
     names, links, places, sizes = [], [], [], []
@@ -168,7 +201,9 @@ def body_features(
             body = _without_sole(body, tagged, _upwards_of_sole(model, joint))
         if len(body.radii) > MOST:
             beyond.append(link)
-            continue
+            if solids:
+                continue
+            body = farthest(body)
         frame = model.pin.frames[model.pin.getFrameId(link, _LINK)].placement
         for k, (centre, radius) in enumerate(zip(*body, strict=True)):
             names.append(f"{link}.{k}")

@@ -375,7 +375,7 @@ class FurtherContact:
     @property
     def name(self) -> str:
         """Its name in messages and events."""
-        return f"{self.mesh.name}.{self.rank}"
+        return f"{self.mesh.name}:{self.rank}"
 
     @property
     def friction(self) -> float | None:

@@ -227,7 +227,7 @@ def test_what_a_scene_refuses() -> None:
         SceneSystem([ball, ball])
     scene = SceneSystem([ball])
     with pytest.raises(ParameterError, match="event_driven, only by time_stepping"):
-        hs.Simulation(scene)
+        hs.Simulation(scene, method="event_driven")
     with pytest.raises(ConfigurationError, match="places of ball"):
         scene.configuration({"box": (0, 0, 0)})
     with pytest.raises(ConfigurationError, match="quaternion"):
