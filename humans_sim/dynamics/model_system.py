@@ -623,6 +623,7 @@ class ModelSystem:
         if len(self.pairs):
             pin.forwardKinematics(self._pin, self._data, q, v)
             self.pairs.choose(self._data, time)
+            self.pairs.settled = True
         return self.gaps(q)
 
     def bearing_pairs(self, sample: Sample) -> tuple[np.ndarray, ...]:

@@ -91,6 +91,7 @@ class PairContacts:
 
     Attributes:
         names: of the contacts: four for each pair, ``link/link.k``.
+        settled: whether the points are those of a step, and stay.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class PairContacts:
         self._twists = np.zeros((count, 6))
         self._at = np.full((count, 12), np.nan)
         self._chosen: tuple[np.ndarray, ...] = tuple(ChosenPoints.none())
-        self._used = self._chosen
+        self._used, self.settled = self._chosen, False
 
     def with_own_buffers(self) -> Self:
         """The same pairs and solids; what is known of a run is its own, none yet."""
@@ -197,7 +198,7 @@ class PairContacts:
         """Begin anew: nothing is known of a run before."""
         self._memory = PairMemory.of(PairTable(*self._table))
         self._at[:] = np.nan
-        self._chosen = tuple(ChosenPoints.none())
+        self._chosen, self.settled = tuple(ChosenPoints.none()), False
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -272,6 +273,7 @@ class PairContacts:
         track(self._table, memory, self._poses)
         arguments = (self._chosen, self._poses, self._twists, time)
         self._chosen = self._used = choose_points(self._table, memory, *arguments)
+        self.settled = False
         self._at = self._memory.last.copy()
 
     def least_gap(self, data: pin.Data) -> float:
@@ -333,8 +335,13 @@ class PairContacts:
         return gap, rows, drift
 
     def active(self, data: pin.Data, time: float, closed: np.ndarray) -> np.ndarray:
-        """Numbers of the contacts that are closed or close within a time [s] (k,)."""
-        self.choose(data, time)
+        """Numbers of the contacts that are closed or close within a time [s] (k,).
+
+        Points that were chosen where a step begins stay for the step.
+        """
+        self._read(data, True)
+        if not self.settled:
+            self._choose(AHEAD * time)
         slots = self._chosen[0]
         if not len(slots):
             return slots

@@ -195,10 +195,7 @@ class Simulation:
                 gravity=gravity,
                 features=body,
                 self_collision=own_links(model, touching.self_collision)
-                if by_steps
-                and (
-                    method == TIME_STEPPING or touching.self_collision
-                )
+                if by_steps and (method == TIME_STEPPING or touching.self_collision)
                 else None,
                 solid=bool(touching.whole_body) and by_steps and not soft,
                 dissipation=resistance,

@@ -157,8 +157,8 @@ def test_falls_on_a_step(khr1: hs.Model) -> None:
     q[2] += 0.02
     run = sound(hs.Simulation(khr1, locked=["*"], ground=ground).run(q, t_end=0.3))
     touched = {event.subject for event in run.events if event.kind == "contact_closed"}
-    assert any(name.endswith("/plank") for name in touched)
-    assert any(name.endswith("/ground") for name in touched)
+    assert any("/plank" in name for name in touched)
+    assert any("/ground" in name for name in touched)
     assert run.gaps.min() > -1e-8
 
 

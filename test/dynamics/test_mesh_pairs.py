@@ -12,7 +12,8 @@ import humans_sim as hs
 from humans_sim.contact.geometry.convex_cores import ConvexSolid
 from humans_sim.contact.geometry.link_pairs import coal_solid, link_solids
 from humans_sim.contact.geometry.mesh_contact_kernels import least_distances
-from humans_sim.dynamics.model_system import ModelSystem, body_solid
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.mover_pairs import body_solid
 from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 

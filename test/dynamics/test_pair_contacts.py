@@ -287,10 +287,6 @@ def test_links_that_overlap_in_the_zero_position(
 def test_refusals(tmp_path: Path) -> None:
     """What cannot be done is refused in one line."""
     model = press(tmp_path)
-    with pytest.raises(
-        hs.errors.ParameterError, match="event_driven takes points and balls"
-    ):
-        hs.Simulation(model, contacts=hs.Contacts(self_collision=True))
     with pytest.raises(hs.errors.ParameterError, match="no link 'tail' with a solid"):
         hs.Simulation(
             model,

@@ -44,7 +44,7 @@ def test_standing_robot(khr1: hs.Model, degrees: float) -> None:
     loads = soles.loads(sample, points)
     weight = khr1.mass * GRAVITY
     assert soles.names[:8] == khr1.contact_names  # those of the body follow
-    assert set(soles.surfaces) == {"ground"}
+    assert "ground" in soles.surfaces
     assert soles.links[0] == "r_foot"
     assert points.force.sum(axis=0) == pytest.approx([0, 0, weight], abs=0.01 * weight)
     normal = [-math.sin(angle), 0.0, math.cos(angle)]
@@ -106,8 +106,9 @@ def test_power_of_the_contacts(khr1: hs.Model) -> None:
     # Soles: the same wrench, summed by pinocchio at the world's origin.
     for load, sole in zip(soles.loads(sample, points), khr1.soles, strict=True):
         wrench = pin.Force.Zero()
+        names = [soles.names[row] for row in points.rows]
         for name, place, force in zip(
-            soles.names, points.position, points.force, strict=True
+            names, points.position, points.force, strict=True
         ):
             if name.split("/")[0] in sole.contacts:
                 wrench += pin.Force(force, np.cross(place, force))

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 
 import humans_sim as hs
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 
 NAME = "largest gap x force"

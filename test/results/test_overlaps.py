@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from scipy.spatial import ConvexHull
 
 import humans_sim as hs
 from humans_sim.contact.geometry.drawn_solids import DrawnSolid, signed_distance
 from humans_sim.contact.geometry.solids import Box
 from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
+from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
 from humans_sim.results.overlaps import Overlap, deepest_overlap
 from humans_sim.results.record import model_and_ground

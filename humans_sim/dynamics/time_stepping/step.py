@@ -287,6 +287,8 @@ class ImpulseSteps:
         if self._predicts:
             mean = mean + 0.5 * h * self._acceleration
         near = self.mode
+        if isinstance(system, ModelSystem):
+            system.gaps_anew(state.q, state.v, 0.5 * h)
         for attempt in range(_ATTEMPTS):
             # Forces at the middle of the step, contacts at its predicted end.
             chart = system.chart(state.q)
