@@ -67,7 +67,7 @@ def test_a_force_at_a_distance_is_found() -> None:
     gaps[row, contact] = 4.0 * STEP * (speed + 1.0)
     found = replace(run, gaps=gaps).check()[NAME]
     assert found.ok is False
-    assert found.where == f"ball/ground at {run.t[row]:.6g} s"
+    assert found.where == f"ball/ground.0 at {run.t[row]:.6g} s"
     forces, clear = run.forces.copy(), int(np.argmax(run.gaps[:, contact]))
     assert run.gaps[clear, contact] > 0.05
     forces[clear, contact, 0] = 10.0

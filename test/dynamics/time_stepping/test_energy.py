@@ -87,7 +87,8 @@ def test_compiled_step_is_the_general_one(khr1: hs.Model) -> None:
     q, v = thrown(khr1, seed=4)
     sim = hs.Simulation(khr1, method="time_stepping")
     q[2] += 0.004 - sim.system.gaps(q)[:8].min()
-    compiled, general = sim.start(q, v), sim.start(q, v)
+    other = hs.Simulation(khr1, method="time_stepping")
+    compiled, general = sim.start(q, v), other.start(q, v)
     assert isinstance(compiled, TimeStepper)
     assert isinstance(general, TimeStepper)
     general.steps._compiled = None
