@@ -83,11 +83,15 @@ def test_restitution_keeps_energy() -> None:
 
 
 def test_compiled_step_is_the_general_one(khr1: hs.Model) -> None:
-    """A limp robot falls: a step through pinocchio ends where the compiled one does."""
+    """A limp robot falls on its soles: both kinds of steps end at the same place.
+
+    Solids that turn into each other are put apart in another order by each.
+    """
     q, v = thrown(khr1, seed=4)
-    sim = hs.Simulation(khr1, method="time_stepping")
+    feet = hs.Contacts(whole_body=False, self_collision=False)
+    sim = hs.Simulation(khr1, method="time_stepping", contacts=feet)
     q[2] += 0.004 - sim.system.gaps(q)[:8].min()
-    other = hs.Simulation(khr1, method="time_stepping")
+    other = hs.Simulation(khr1, method="time_stepping", contacts=feet)
     compiled, general = sim.start(q, v), other.start(q, v)
     assert isinstance(compiled, TimeStepper)
     assert isinstance(general, TimeStepper)
