@@ -6,6 +6,10 @@ branches of a tree. Eliminated from its last row to its first, :math:`M = U U^T`
 upper triangular, it keeps these zeros (Featherstone, Rigid Body Dynamics Algorithms,
 2008, section 6.5): no row of U is longer than that of M. A full matrix costs what it
 costs by the usual factor.
+
+*Loops that processors do four at a time* add a multiple of one row to another and go
+over whole rows: a sum in one variable waits for each of its terms, and a loop that does
+not begin at zero is not compiled for vectors.
 """
 
 from __future__ import annotations
@@ -179,21 +183,18 @@ def upper_factor(matrix, ends, factor):
 
 
 @kernel
-def solve_upper(factor, ends, rows):
-    """Solve U x = b in place, for each b that is a row (m, n)."""
-    n = factor.shape[0]
-    scale = np.empty(n)
-    for i in range(n):
-        scale[i] = 1.0 / factor[i, i]
-    for r in range(rows.shape[0]):
-        end = n
-        while end > 0 and rows[r, end - 1] == 0.0:
-            end -= 1
-        for i in range(end - 1, -1, -1):
-            total = rows[r, i]
-            for k in range(i + 1, min(ends[i], end)):
-                total -= factor[i, k] * rows[r, k]
-            rows[r, i] = total * scale[i]
+def solve_upper(factor, ends, columns):
+    """Solve U x = b in place, for each b that is a column (n, m)."""
+    n, m = columns.shape
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, ends[i]):
+            c = factor[i, k]
+            if c != 0.0:
+                for r in range(m):
+                    columns[i, r] -= c * columns[k, r]
+        c = 1.0 / factor[i, i]
+        for r in range(m):
+            columns[i, r] *= c
 
 
 @kernel
@@ -208,15 +209,75 @@ def solve_upper_transposed(factor, vector):
 
 
 @kernel
-def gram(rows, products):
-    """Products of all rows with each other (m, m)."""
-    m, n = rows.shape
-    for r in range(m):
-        for s in range(r + 1):
-            total = 0.0
-            for k in range(n):
-                total += rows[r, k] * rows[s, k]
-            products[r, s] = products[s, r] = total
+def gram(columns, products):
+    """Products of all columns (n, m) with each other (m, m)."""
+    n, m = columns.shape
+    products[:] = 0.0
+    x, k = columns, 0
+    # Four rows at once: what is summed up is fetched and put back once for them.
+    while k + 3 < n:
+        for r in range(m):
+            a, b, c, d = x[k, r], x[k + 1, r], x[k + 2, r], x[k + 3, r]
+            if a == 0.0 and b == 0.0 and c == 0.0 and d == 0.0:
+                continue
+            for s in range(m):
+                products[r, s] += (
+                    a * x[k, s] + b * x[k + 1, s] + c * x[k + 2, s] + d * x[k + 3, s]
+                )
+        k += 4
+    while k < n:
+        for r in range(m):
+            a = x[k, r]
+            for s in range(m):
+                products[r, s] += a * x[k, s]
+        k += 1
+
+
+@kernel
+def upper_cholesky(matrix, factor):
+    """Upper triangular U with U^T U a matrix; False where that is not positive definite.
+
+    What is below the diagonal of U is not set to zero.
+    """
+    n, u = matrix.shape[0], factor
+    for j in range(n):
+        for s in range(n):
+            u[j, s] = matrix[j, s]
+        k = 0
+        while k + 3 < j:
+            a, b, c, d = u[k, j], u[k + 1, j], u[k + 2, j], u[k + 3, j]
+            for s in range(n):
+                u[j, s] -= (
+                    a * u[k, s] + b * u[k + 1, s] + c * u[k + 2, s] + d * u[k + 3, s]
+                )
+            k += 4
+        while k < j:
+            a = u[k, j]
+            for s in range(n):
+                u[j, s] -= a * u[k, s]
+            k += 1
+        if not u[j, j] > 0.0:
+            return False
+        a = 1.0 / np.sqrt(u[j, j])
+        for s in range(n):
+            u[j, s] *= a
+    return True
+
+
+@kernel
+def upper_cholesky_solve(factor, vector):
+    """Solve U^T U x = b in place."""
+    n = vector.shape[0]
+    for j in range(n):
+        vector[j] /= factor[j, j]
+        a = vector[j]
+        for s in range(j + 1, n):
+            vector[s] -= a * factor[j, s]
+    for j in range(n - 1, -1, -1):
+        total = vector[j]
+        for s in range(j + 1, n):
+            total -= factor[j, s] * vector[s]
+        vector[j] = total / factor[j, j]
 
 
 @kernel
@@ -227,3 +288,14 @@ def times_rows(rows, vector, out):
         for k in range(rows.shape[1]):
             total += rows[r, k] * vector[k]
         out[r] = total
+
+
+@kernel
+def times_columns(columns, vector, out):
+    """Product of each column (n, m) with a vector (m,)."""
+    for r in range(out.shape[0]):
+        out[r] = 0.0
+    for k in range(columns.shape[0]):
+        a = vector[k]
+        for r in range(out.shape[0]):
+            out[r] += a * columns[k, r]

@@ -269,6 +269,30 @@ def _is_tag(table, joint, point, radius, length):
 
 
 @kernel
+def _own_height(table, one, other, poses):
+    """Least height over a half space of a solid's vertices, but contact points [m]."""
+    own = SolidTable(*table[0])
+    a, plane, foot = own.joint[one], own.face_start[other], own.vertex_start[other]
+    normal, local, n, place_ = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    turn(poses[own.joint[other]], own.normals[plane], normal)
+    place(poses[own.joint[other]], own.vertices[foot], place_)
+    turn_back(poses[a], normal, n)
+    base = own.radius[one]
+    for i in range(3):
+        base += normal[i] * (place_[i] - poses[a, 9 + i])
+    least = np.inf
+    for k in range(own.vertex_start[one], own.vertex_start[one + 1]):
+        for i in range(3):
+            local[i] = own.vertices[k, i]
+        height = n[0] * local[0] + n[1] * local[1] + n[2] * local[2] - base
+        if height < least and not _is_tag(
+            table, a, local, own.radius[one], own.length[one]
+        ):
+            least = height
+    return least
+
+
+@kernel
 def _mesh_points(meshes, table, which, poses, near, rows):
     """Points of a solid on a mesh, but contact points; how many, and the distance.
 
@@ -315,7 +339,7 @@ def _candidates(table, memory, which, poses, rows):
     count, least = 0, np.inf
     for s in range(pairs.start[p], pairs.start[p + 1]):
         known.shape_clear[s] -= away
-        if known.shape_clear[s] > near + margin:
+        if known.shape_clear[s] > near:
             least = min(least, known.shape_clear[s])
             continue
         pair = pairs.shape_pairs[s]
@@ -333,6 +357,13 @@ def _candidates(table, memory, which, poses, rows):
             known.shape_clear[s] = apart
             least = min(least, apart)
             continue
+        if table_.plane[pair[1]]:
+            # Vertices alone touch it, and contact points do so by themselves.
+            apart = _own_height(table, pair[0], pair[1], poses)
+            if apart > near:
+                known.shape_clear[s] = apart
+                least = min(least, apart)
+                continue
         both[0] = poses[table_.joint[pair[0]]]
         both[1] = poses[table_.joint[pair[1]]]
         turn(both[1], known.normal[s], normal)
@@ -420,6 +451,8 @@ def choose_points(table, memory, before, poses, twists, time):
     pairs = PairTable(*table)
     joints, balls = pairs.joints, pairs.balls
     which, near = due_pairs(table, memory, poses, twists, time)
+    if which.shape[0] == 0 and before[0].shape[0] == 0:
+        return before
     most = SLOTS * which.shape[0]
     slots, movers = np.empty(most, np.int64), np.empty((most, 3), np.int64)
     first, second, normal = (

@@ -29,9 +29,9 @@ def test_the_factor_and_what_it_solves(seed: int) -> None:
     assert not np.tril(factor, -1).any() and not factor[3:6, 6:].any()
     rows = rng.normal(size=(4, 9))
     rows[1, 6:] = 0.0
-    solved = rows.copy()
+    solved = rows.T.copy()
     profile.solve_upper(factor, ends, solved)
-    assert solved @ factor.T == pytest.approx(rows, abs=1e-12)
+    assert factor @ solved == pytest.approx(rows.T, abs=1e-12)
     vector = rows[0].copy()
     profile.solve_upper_transposed(factor, vector)
     assert factor.T @ vector == pytest.approx(rows[0], abs=1e-12)
@@ -40,11 +40,28 @@ def test_the_factor_and_what_it_solves(seed: int) -> None:
 def test_products_of_rows() -> None:
     """All products of rows with each other, and of rows with a vector."""
     rows, products = np.random.default_rng(3).normal(size=(5, 7)), np.empty((5, 5))
-    profile.gram(rows, products)
+    columns, out = rows.T.copy(), np.empty(5)
+    profile.gram(columns, products)
     assert products == pytest.approx(rows @ rows.T, abs=1e-13)
-    out = np.empty(5)
     profile.times_rows(rows, rows[2], out)
     assert out == pytest.approx(products[2], abs=1e-13)
+    profile.times_columns(columns, rows[2], out)
+    assert out == pytest.approx(products[2], abs=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 9, 24])
+def test_a_full_factor_solves(size: int) -> None:
+    """U^T U is the matrix, and its equations are solved."""
+    rng = np.random.default_rng(size)
+    rows, factor = rng.normal(size=(size, size)), np.empty((size, size))
+    matrix, vector = rows @ rows.T + np.eye(size), rng.normal(size=size)
+    assert profile.upper_cholesky(matrix, factor)
+    upper = np.triu(factor)
+    assert upper.T @ upper == pytest.approx(matrix, abs=1e-11)
+    solved = vector.copy()
+    profile.upper_cholesky_solve(factor, solved)
+    assert matrix @ solved == pytest.approx(vector, abs=1e-10)
+    assert not profile.upper_cholesky(-matrix, factor)
 
 
 def test_a_matrix_without_a_factor() -> None:

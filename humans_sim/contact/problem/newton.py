@@ -8,7 +8,8 @@ With Alart and Curnier's functions, which are zero where the law holds,
 
 Newton's method finds the modes and the forces together. One step of the time-stepping
 method is a contact problem that differs little from the one before it: from its forces
-one to three iterations are enough, mostly.
+one to three iterations are enough, mostly. Where all that touched stuck, the first one
+has a symmetric matrix and Cholesky's factor; mostly it is the last one, too.
 
 Redundant contacts make W singular, so a little of the identity is added to it: forces
 become even from step to step, and the motion is wrong by 1e-10 of the free motion,
@@ -45,6 +46,11 @@ from humans_sim.contact.problem.block_matrix import (
 )
 from humans_sim.contact.problem.interior_point import in_one_cone, path_step
 from humans_sim.contact.problem.law import ACCEPTED, violation
+from humans_sim.core.dense_kernels import (
+    times_rows,
+    upper_cholesky,
+    upper_cholesky_solve,
+)
 from humans_sim.core.kernels import kernel
 
 REGULAR = 1e-10
@@ -53,7 +59,7 @@ EXACT = 1e-13
 """Residual at which no further round is worth its factors."""
 _NEWTON = 12
 SEARCH = 1e-3
-_MEMORY = 0.9
+_MEMORY = 0.98
 """Share of known forces that redundant contacts keep: from step to step their forces
 become even. To make them so at once is a long way with kinks on it."""
 _ENOUGH = 0.1
@@ -101,8 +107,13 @@ class Contacts(NamedTuple):
 def solve_near(delassus, free, tangents, friction, start, accepted):
     """Forces inside their cones (k, 3), near to known ones; the relative residual."""
     scale = scale_of(delassus)
-    contacts, size = contacts_of((delassus, free, tangents, friction), scale)
     n = scale.shape[0]
+    problem = (delassus, free, tangents, friction)
+    if n <= _FEW:
+        forces, residual = _all_stick(problem, scale, start)
+        if residual <= _ENOUGH * accepted:
+            return forces, residual
+    contacts, size = contacts_of(problem, scale)
     forces = np.zeros((n, 3))
     if size == 0.0:
         return forces, 0.0
@@ -116,6 +127,60 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
         for i in range(3):
             forces[c, i] *= scale[c]
     return forces, residual
+
+
+@kernel
+def _all_stick(problem, scale, start):
+    """Forces where all contacts that had some stick, and no other one has any.
+
+    Returns:
+        forces inside their cones (k, 3), and their residual, infinite if there are none.
+    """
+    delassus, free, tangents, friction = problem
+    n = scale.shape[0]
+    forces, rows, count = np.zeros((n, 3)), np.empty(3 * n, np.int64), 0
+    for c in range(n):
+        if start[c, 0] > 0.0:
+            along = np.sqrt(start[c, 1] ** 2 + start[c, 2] ** 2)
+            if tangents[c] > 0 and not along < friction[c] * start[c, 0]:
+                return forces, np.inf
+            for i in range(1 + tangents[c]):
+                rows[count] = 3 * c + i
+                count += 1
+    if count == 0:
+        return forces, np.inf
+    matrix, factor = np.empty((count, count)), np.empty((count, count))
+    own, x, size = np.empty(count), np.empty(count), 1e-300
+    for r in range(count):
+        own[r] = scale[rows[r] // 3]
+    for r in range(count):
+        row, c, i = rows[r], rows[r] // 3, rows[r] % 3
+        for s in range(count):
+            matrix[r, s] = own[r] * own[s] * delassus[row, rows[s]]
+        matrix[r, r] += REGULAR
+        x[r] = REGULAR * _MEMORY * start[c, i] / own[r] - own[r] * free[c, i]
+    if not upper_cholesky(matrix, factor):
+        return forces, np.inf
+    upper_cholesky_solve(factor, x)
+    for r in range(count):
+        forces[rows[r] // 3, rows[r] % 3] = own[r] * x[r]
+    motion, worst, none = np.empty(3 * n), 0.0, np.zeros(2)
+    times_rows(delassus, forces.ravel(), motion)
+    for c in range(n):
+        along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
+        inside = tangents[c] == 0 or along <= friction[c] * forces[c, 0]
+        if forces[c, 0] < 0.0 or not inside:
+            return forces, np.inf
+        for i in range(3):
+            motion[3 * c + i] = scale[c] * (motion[3 * c + i] + free[c, i])
+            forces[c, i] /= scale[c]
+            size = max(size, scale[c] * abs(free[c, i]))
+        own_motion = motion[3 * c : 3 * c + 3]
+        kind = (tangents[c], friction[c], none)
+        worst = max(worst, violation(1.0, own_motion, forces[c], kind))
+        for i in range(3):
+            forces[c, i] *= scale[c]
+    return forces, worst / size
 
 
 def by_newton(

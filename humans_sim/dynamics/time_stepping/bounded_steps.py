@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups, solve_bounded
+from humans_sim.core.dense_kernels import times_columns
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.joints import JointDissipation
@@ -124,11 +125,12 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
     factored = factor_of(mass)
     factor, _, regular = factored
     every = np.empty((n, nv))
-    every[: 3 * k] = rows.copy().reshape(3 * k, nv)
+    every[: 3 * k] = rows.reshape(3 * k, nv)
     every[3 * k :] = extra
     spread, delassus = spread_of(factored, every)
     free = free_motion(factored, force, v, h)
-    speeds = spread @ free
+    speeds = np.empty(n)
+    times_columns(spread, free, speeds)
     start = np.empty(n)
     own_tangents, own_friction = np.empty(k, np.int64), np.empty(k)
     for c in range(k):
@@ -153,11 +155,13 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
         )
     bounded = impulses[3 * k :].copy()
     own = impulses[: 3 * k].copy().reshape(k, 3)
-    free += bounded @ spread[3 * k :]
+    for j in range(nv):
+        for c in range(m):
+            free[j] += spread[j, 3 * k + c] * bounded[c]
     moved = speeds[: 3 * k] + delassus[: 3 * k, 3 * k :].copy() @ bounded
     equations = (
         factor,
-        spread[: 3 * k].copy(),
+        spread[:, : 3 * k].copy(),
         delassus[: 3 * k, : 3 * k].copy(),
         free,
         moved.reshape(k, 3),

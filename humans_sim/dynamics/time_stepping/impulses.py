@@ -4,8 +4,8 @@ r"""One time step of a system with contacts, in impulses and velocities.
 .. math:: M (v_{k+1} - v_k) = h (\tau - N) + \sum_i J_i^T p_i
 
 is solved together with the contact law between the impulses p and the velocities at the
-end of the step. What it takes, the factor U of M and :math:`U^{-1} J^T`, also serves to
-put gaps right afterwards.
+end of the step. What it takes, the factor U of M and the *spread* :math:`U^{-1} J^T`,
+also serves to put gaps right afterwards.
 
 *Energy* of a step and its bound. A step may not end with more energy than it began with
 and the applied forces put in,
@@ -49,6 +49,7 @@ from humans_sim.core.dense_kernels import (
     row_ends,
     solve_upper,
     solve_upper_transposed,
+    times_columns,
     times_rows,
     upper_factor,
 )
@@ -76,7 +77,7 @@ class StepEquations(NamedTuple):
 
     Attributes:
         factor: upper triangular, U with M = U U^T (nv, nv).
-        spread: :math:`U^{-1} J^T`, transposed (3k, nv).
+        spread: :math:`U^{-1} J^T` (nv, 3k).
         delassus: W (3k, 3k).
         free: U^T times the velocity without impulses (nv,).
         motion: of the contacts without impulses (k, 3), as the contact law takes it.
@@ -98,14 +99,12 @@ def step_end(equations, impulses, which, h, tangents, before):
         contacts; which of them are closed and stay so (nc,); whether any mode is new.
     """
     factor, spread, delassus, free, motion = equations
-    n, nv = spread.shape
-    velocity, rates, after = free.copy(), np.empty(n), np.empty(n)
-    for c in range(n):
-        p = impulses[c // 3, c % 3]
-        if p != 0.0:
-            for j in range(nv):
-                velocity[j] += spread[c, j] * p
-    times_rows(spread, velocity, rates)
+    nv, n = spread.shape
+    velocity, rates, after = np.empty(nv), np.empty(n), np.empty(n)
+    times_rows(spread, impulses.ravel(), velocity)
+    for j in range(nv):
+        velocity[j] += free[j]
+    times_columns(spread, velocity, rates)
     solve_upper_transposed(factor, velocity)
     times_rows(delassus, impulses.ravel(), after)
     for c in range(n):
@@ -164,11 +163,15 @@ def factor_of(mass):
 
 @kernel
 def spread_of(factored, rows):
-    """:math:`U^{-1} J^T`, transposed (n, nv; in place of ``rows``), and W (n, n)."""
-    delassus = np.empty((rows.shape[0], rows.shape[0]))
-    solve_upper(factored[0], factored[1], rows)
-    gram(rows, delassus)
-    return rows, delassus
+    """:math:`U^{-1} J^T` (nv, n) for rows of J (n, nv), and W (n, n)."""
+    n, nv = rows.shape
+    spread, delassus = np.empty((nv, n)), np.empty((n, n))
+    for r in range(n):
+        for j in range(nv):
+            spread[j, r] = rows[r, j]
+    solve_upper(factored[0], factored[1], spread)
+    gram(spread, delassus)
+    return spread, delassus
 
 
 @kernel
@@ -176,11 +179,11 @@ def free_motion(factored, force, v, h):
     """U^T times the velocity at the end of a step without impulses (nv,)."""
     factor, ends, _ = factored
     nv = v.shape[0]
-    column = np.empty((1, nv))
+    column = np.empty((nv, 1))
     for i in range(nv):
-        column[0, i] = h * force[i]
+        column[i, 0] = h * force[i]
     solve_upper(factor, ends, column)
-    free = column[0]
+    free = column.ravel()
     for i in range(nv):
         for j in range(i, ends[i]):
             free[j] += factor[i, j] * v[i]
@@ -196,7 +199,7 @@ def take_step(mass, force, v, h, rows, contacts):
         their residual or SINGULAR; what :func:`step_end` returns.
     """
     factored = factor_of(mass)
-    spread = spread_of(factored, rows.copy().reshape(3 * rows.shape[0], v.shape[0]))
+    spread = spread_of(factored, rows.reshape(3 * rows.shape[0], v.shape[0]))
     free = free_motion(factored, force, v, h)
     return finish_step((factored, spread, free), v, h, rows, contacts)
 
@@ -208,7 +211,7 @@ def finish_step(prepared, v, h, rows, contacts):
     which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
     motion = np.empty((k, 3))
-    times_rows(spread, free, motion.reshape(-1))
+    times_columns(spread, free, motion.reshape(-1))
     start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
     for c in range(k):
         w = which[c]
@@ -294,7 +297,7 @@ def closing_shift(equations, which, held, gap):
     for c in range(k):
         if share[c] != 0.0:
             for j in range(nv):
-                change[j] += spread[3 * c, j] * share[c]
+                change[j] += spread[j, 3 * c] * share[c]
     solve_upper_transposed(factor, change)
     return change
 

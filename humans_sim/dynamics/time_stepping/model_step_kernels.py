@@ -593,7 +593,7 @@ def model_step(tree, geometry, start, applied, h, carried):
     nearest, rows = _rows(which, middle[2], near, chosen, support, at)
     lock(locked, mass, bias, rows)
     factored = factor_of(mass)
-    spread = spread_of(factored, rows.copy().reshape(3 * which.shape[0], nv))
+    spread = spread_of(factored, rows.reshape(3 * which.shape[0], nv))
     for attempt in range(_ATTEMPTS):
         if attempt:
             tree_twists(tree, mean, middle)
@@ -612,8 +612,7 @@ def model_step(tree, geometry, start, applied, h, carried):
                 which = others
                 nearest, rows = _rows(which, middle[2], near, chosen, support, at)
                 lock(locked, mass, bias, rows)
-                own_rows = rows.copy().reshape(3 * which.shape[0], nv)
-                spread = spread_of(factored, own_rows)
+                spread = spread_of(factored, rows.reshape(3 * which.shape[0], nv))
         bias[:] = better
         contacts = (which, nearest, restitution, tangents, friction, forces, mode_start)
         free = free_motion(factored, applied - bias, v_start, h)

@@ -485,7 +485,7 @@ class ImpulseSteps:
                 rows = np.union1d(which, np.flatnonzero(wrong))
                 terms = system.terms(q, self._still, rows)
                 factored = factor_of(terms.mass)
-                jacobian = terms.jacobian.reshape(3 * len(rows), system.nv).copy()
+                jacobian = terms.jacobian.reshape(3 * len(rows), system.nv)
                 own = (factored[0], *spread_of(factored, jacobian))
                 chart, x = system.chart(q), self._still
             change = closing_shift(own, rows, held, gap)

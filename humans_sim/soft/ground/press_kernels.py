@@ -27,6 +27,7 @@ from humans_sim.core.dense_kernels import (
     lu_solve,
     solve_upper,
     solve_upper_transposed,
+    times_columns,
     times_rows,
 )
 from humans_sim.core.kernels import kernel
@@ -295,7 +296,7 @@ def _by_velocity(law, equations, at, accepted):
     v, normal = at
     count, nv = rows.shape[0], v.shape[0]
     speeds, impulses = np.empty((count, 3)), np.empty((count, 3))
-    results = (speeds, impulses, np.empty((1, nv)))
+    results = (speeds, impulses, np.empty((nv, 1)))
     acts, tangent = np.full(count, -1), np.empty((count, 2))
     order, shift, push = np.empty(nv, np.int64), np.empty(nv), np.empty(count)
     active, gain, rest = np.empty(0, np.int64), np.empty((0, nv)), np.empty(0)
@@ -344,7 +345,7 @@ def _missing(law, equations, v, normal, results):
         v: velocity at the end (nv,).
         normal: impulses (k,).
         results: speeds of the points (k, 3), impulses inside their cones (k, 3), and a
-            buffer (1, nv); are filled.
+            buffer (nv, 1); are filled.
 
     Returns:
         energy of what is missing [J]; largest speed of it [m/s].
@@ -356,9 +357,9 @@ def _missing(law, equations, v, normal, results):
     flat = rows.reshape(3 * count, nv)
     times_rows(flat, v, speeds.reshape(-1))
     for i in range(nv):
-        lacking[0, i] = load[i]
+        lacking[i, 0] = load[i]
         for j in range(nv):
-            lacking[0, i] -= mass[i, j] * v[j]
+            lacking[i, 0] -= mass[i, j] * v[j]
     energy, worst = 0.0, 0.0
     for c in range(count):
         impulses[c, 0] = max(normal[c], 0.0)
@@ -372,15 +373,15 @@ def _missing(law, equations, v, normal, results):
         for i in range(3):
             if impulses[c, i] != 0.0:
                 for j in range(nv):
-                    lacking[0, j] += impulses[c, i] * rows[c, i, j]
+                    lacking[j, 0] += impulses[c, i] * rows[c, i, j]
     solve_upper(factored[0], factored[1], lacking)
     for j in range(nv):
-        energy += lacking[0, j] ** 2
-    solve_upper_transposed(factored[0], lacking[0])
+        energy += lacking[j, 0] ** 2
+    solve_upper_transposed(factored[0], lacking.ravel())
     for r in range(3 * count):
         error = 0.0
         for j in range(nv):
-            error += flat[r, j] * lacking[0, j]
+            error += flat[r, j] * lacking[j, 0]
         worst = max(worst, abs(error))
     return energy, worst
 
@@ -488,9 +489,9 @@ def _by_forces(law, motion, factored, start, period, accepted):
     matrix, moved, friction, shear = law
     _, force, v, rows = motion
     count, nv = rows.shape[0], v.shape[0]
-    spread, delassus = spread_of(factored, rows.copy().reshape(3 * count, nv))
+    spread, delassus = spread_of(factored, rows.reshape(3 * count, nv))
     free = np.empty((count, 3))
-    times_rows(spread, free_motion(factored, force, v, period), free.reshape(-1))
+    times_columns(spread, free_motion(factored, force, v, period), free.reshape(-1))
     size = 0.0
     for c in range(count):
         for i in range(3):
