@@ -8,14 +8,16 @@ With Alart and Curnier's functions, which are zero where the law holds,
 
 Newton's method finds the modes and the forces together. One step of the time-stepping
 method is a contact problem that differs little from the one before it: from its forces
-one to three iterations are enough, mostly. Where all that touched stuck, the first one
-has a symmetric matrix and Cholesky's factor; mostly it is the last one, too.
+one to three iterations are enough, mostly. Forces that still hold are taken as they
+are; where all that touched sticks, one symmetric system gives the forces.
 
-Redundant contacts make W singular, so a little of the identity is added to it: forces
-become even from step to step, and the motion is wrong by 1e-10 of the free motion,
-about 1e-12 m/s for a robot that stands. The residual is that of W itself. Where it
-matters the identity is taken out again: about the forces that it led to, it has next
-to no effect (the proximal point method).
+Redundant contacts make W singular, so a little of the identity is added to it, about
+the forces of the step before: what contacts share in more than one way stays shared as
+it was. Where all stick it is added about zero, and forces are as even as can be. The
+motion is wrong by 1e-10 of the free motion at most, about 1e-12 m/s for a robot that
+stands. The residual is that of W itself. Where it matters the identity is taken out
+again: about the forces that it led to, it has next to no effect (the proximal point
+method).
 
 Where Newton's method does not arrive, Gauss-Seidel sweeps come nearer at little cost,
 and from there the proximal point method leads on: a larger part of the identity about
@@ -59,9 +61,6 @@ EXACT = 1e-13
 """Residual at which no further round is worth its factors."""
 _NEWTON = 12
 SEARCH = 1e-3
-_MEMORY = 0.98
-"""Share of known forces that redundant contacts keep: from step to step their forces
-become even. To make them so at once is a long way with kinks on it."""
 _ENOUGH = 0.1
 """Share of the accepted residual that Newton's method goes on to."""
 _SWEEPS = 100
@@ -108,10 +107,14 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
     """Forces inside their cones (k, 3), near to known ones; the relative residual."""
     scale = scale_of(delassus)
     n = scale.shape[0]
-    problem = (delassus, free, tangents, friction)
+    problem, goal = (delassus, free, tangents, friction), _ENOUGH * accepted
     if n <= _FEW:
-        forces, residual = _all_stick(problem, scale, start)
-        if residual <= _ENOUGH * accepted:
+        forces = start.copy()
+        residual = _confined_residual(problem, scale, forces)
+        if residual <= goal:
+            return forces, residual
+        residual = _all_stick(problem, scale, start, forces)
+        if residual <= goal:
             return forces, residual
     contacts, size = contacts_of(problem, scale)
     forces = np.zeros((n, 3))
@@ -121,7 +124,7 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
         for i in range(3):
             forces[c, i] = start[c, i] / scale[c]
     islands = islands_of(contacts.matrix)
-    aims = (size, accepted, accepted, _ENOUGH * accepted)
+    aims = (size, accepted, accepted, goal)
     residual = _solve_islands(contacts, islands, forces, aims, n)
     for c in range(n):
         for i in range(3):
@@ -130,57 +133,58 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
 
 
 @kernel
-def _all_stick(problem, scale, start):
+def _confined_residual(problem, scale, forces):
+    """Put forces into their cones; their residual there, relative."""
+    delassus, free, tangents, friction = problem
+    motion, own, none = np.empty((scale.shape[0], 3)), np.empty(3), np.zeros(2)
+    worst, size = 0.0, 1e-300
+    confine(forces, tangents, friction)
+    times_rows(delassus, forces.ravel(), motion.ravel())
+    for c in range(scale.shape[0]):
+        for i in range(3):
+            own[i] = forces[c, i] / scale[c]
+            motion[c, i] = scale[c] * (motion[c, i] + free[c, i])
+            size = max(size, scale[c] * abs(free[c, i]))
+        kind = (tangents[c], friction[c], none)
+        worst = max(worst, violation(1.0, motion[c], own, kind))
+    return worst / size
+
+
+@kernel
+def _all_stick(problem, scale, start, forces):
     """Forces where all contacts that had some stick, and no other one has any.
 
+    Fills the forces.
+
     Returns:
-        forces inside their cones (k, 3), and their residual, infinite if there are none.
+        their relative residual; infinite where no contact had a force.
     """
-    delassus, free, tangents, friction = problem
+    delassus, free, tangents, _ = problem
     n = scale.shape[0]
-    forces, rows, count = np.zeros((n, 3)), np.empty(3 * n, np.int64), 0
+    rows, count = np.empty(3 * n, np.int64), 0
+    forces[:] = 0.0
     for c in range(n):
         if start[c, 0] > 0.0:
-            along = np.sqrt(start[c, 1] ** 2 + start[c, 2] ** 2)
-            if tangents[c] > 0 and not along < friction[c] * start[c, 0]:
-                return forces, np.inf
             for i in range(1 + tangents[c]):
                 rows[count] = 3 * c + i
                 count += 1
     if count == 0:
-        return forces, np.inf
+        return np.inf
     matrix, factor = np.empty((count, count)), np.empty((count, count))
-    own, x, size = np.empty(count), np.empty(count), 1e-300
+    own, x = np.empty(count), np.empty(count)
     for r in range(count):
         own[r] = scale[rows[r] // 3]
     for r in range(count):
-        row, c, i = rows[r], rows[r] // 3, rows[r] % 3
         for s in range(count):
-            matrix[r, s] = own[r] * own[s] * delassus[row, rows[s]]
+            matrix[r, s] = own[r] * own[s] * delassus[rows[r], rows[s]]
         matrix[r, r] += REGULAR
-        x[r] = REGULAR * _MEMORY * start[c, i] / own[r] - own[r] * free[c, i]
+        x[r] = -own[r] * free[rows[r] // 3, rows[r] % 3]
     if not upper_cholesky(matrix, factor):
-        return forces, np.inf
+        return np.inf
     upper_cholesky_solve(factor, x)
     for r in range(count):
         forces[rows[r] // 3, rows[r] % 3] = own[r] * x[r]
-    motion, worst, none = np.empty(3 * n), 0.0, np.zeros(2)
-    times_rows(delassus, forces.ravel(), motion)
-    for c in range(n):
-        along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
-        inside = tangents[c] == 0 or along <= friction[c] * forces[c, 0]
-        if forces[c, 0] < 0.0 or not inside:
-            return forces, np.inf
-        for i in range(3):
-            motion[3 * c + i] = scale[c] * (motion[3 * c + i] + free[c, i])
-            forces[c, i] /= scale[c]
-            size = max(size, scale[c] * abs(free[c, i]))
-        own_motion = motion[3 * c : 3 * c + 3]
-        kind = (tangents[c], friction[c], none)
-        worst = max(worst, violation(1.0, own_motion, forces[c], kind))
-        for i in range(3):
-            forces[c, i] *= scale[c]
-    return forces, worst / size
+    return _confined_residual(problem, scale, forces)
 
 
 def by_newton(
@@ -294,7 +298,7 @@ def solve_island(contacts, start, aims):
     factors = np.empty((n + 2 * elimination.later.shape[0], 3, 3))
     solver = (elimination, factors)
     state = (np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3, 3)))
-    forces, centre = start.copy(), _MEMORY * start
+    forces, centre = start.copy(), start.copy()
     x, y = np.zeros((n, 3)), np.zeros((n, 3))
     cone = (matrix, free, x)
     for attempt in range(2 + len(_SLIPS)):
