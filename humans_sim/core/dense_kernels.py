@@ -198,6 +198,16 @@ def solve_upper(factor, ends, columns):
 
 
 @kernel
+def solve_upper_vector(factor, ends, vector):
+    """The same for one vector (n,)."""
+    for i in range(vector.shape[0] - 1, -1, -1):
+        total = vector[i]
+        for k in range(i + 1, ends[i]):
+            total -= factor[i, k] * vector[k]
+        vector[i] = total / factor[i, i]
+
+
+@kernel
 def solve_upper_transposed(factor, vector):
     """Solve U^T x = b in place."""
     n = factor.shape[0]
@@ -283,11 +293,23 @@ def upper_cholesky_solve(factor, vector):
 @kernel
 def times_rows(rows, vector, out):
     """Product of each row with a vector (m,)."""
-    for r in range(rows.shape[0]):
-        total = 0.0
-        for k in range(rows.shape[1]):
-            total += rows[r, k] * vector[k]
-        out[r] = total
+    r, n = 0, rows.shape[1]
+    # Four sums at once do not wait for each other.
+    while r + 3 < rows.shape[0]:
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for k in range(n):
+            a += rows[r, k] * vector[k]
+            b += rows[r + 1, k] * vector[k]
+            c += rows[r + 2, k] * vector[k]
+            d += rows[r + 3, k] * vector[k]
+        out[r], out[r + 1], out[r + 2], out[r + 3] = a, b, c, d
+        r += 4
+    while r < rows.shape[0]:
+        a = 0.0
+        for k in range(n):
+            a += rows[r, k] * vector[k]
+        out[r] = a
+        r += 1
 
 
 @kernel

@@ -280,8 +280,11 @@ def _near_gap_rates(geometry, motions, q, v, near):
 
 
 @kernel
-def contact_rows(which, joint_jacobian, geometry, q):
-    """Gap, Jacobian and drift of some contacts (k,), in their own frames."""
+def contact_rows(which, joint_jacobian, geometry, q, drift):
+    """Gap (k,) and Jacobian (k, 3, nv) of some contacts, in their own frames.
+
+    Fills the drift (k, 3); it has no rows where it is not wanted.
+    """
     still, motions, support, gravity = geometry
     local, row, poses, radius, solids, meshes = still[:6]
     limit_joint, limit_sign, limit_value = still[6:9]
@@ -289,7 +292,6 @@ def contact_rows(which, joint_jacobian, geometry, q):
     pairs = local.shape[0] * solids.shape[0]
     gap = np.empty(which.shape[0])
     rows = np.zeros((which.shape[0], 3, nv))
-    drift = np.zeros((which.shape[0], 3))
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
     frame, product = np.empty((3, 3)), np.empty(3)
     speed, jerk = np.empty(3), np.empty(3)
@@ -302,21 +304,9 @@ def contact_rows(which, joint_jacobian, geometry, q):
             gap[c] = limit_sign[k] * (q[7 + limit_joint[k]] - limit_value[k])
             continue
         p, s = which[c] // solids.shape[0], which[c] % solids.shape[0]
-        pose, motion = poses[row[p]], motions[row[p]]
+        pose = poses[row[p]]
         _place(local[p], pose, place)
         gap[c] = surface_distance(solids[s], meshes, place, normal, hessian) - radius[p]
-        spin, turning = motion[0, 3:], motion[1, 3:]
-        _cross(spin, local[p], speed)
-        for i in range(3):
-            speed[i] += motion[0, i]
-        _cross(turning, local[p], jerk)
-        _cross(spin, speed, product)
-        for i in range(3):
-            jerk[i] += motion[1, i] + product[i]
-        _turn(pose, speed, velocity)
-        _turn(pose, jerk, acceleration)
-        for i in range(3):
-            acceleration[i] += gravity[i]
         # tangents: as near to world x as the normal lets them be
         axis = 0 if abs(normal[0]) < 0.9 else 1
         length = np.sqrt(1.0 - normal[axis] ** 2)
@@ -340,6 +330,21 @@ def contact_rows(which, joint_jacobian, geometry, q):
             c2 = joint_jacobian[2, j] + w0 * arm[1] - w1 * arm[0]
             for i in range(3):
                 rows[c, i, j] = frame[i, 0] * c0 + frame[i, 1] * c1 + frame[i, 2] * c2
+        if drift.shape[0] == 0:
+            continue
+        motion = motions[row[p]]
+        spin, turning = motion[0, 3:], motion[1, 3:]
+        _cross(spin, local[p], speed)
+        for i in range(3):
+            speed[i] += motion[0, i]
+        _cross(turning, local[p], jerk)
+        _cross(spin, speed, product)
+        for i in range(3):
+            jerk[i] += motion[1, i] + product[i]
+        _turn(pose, speed, velocity)
+        _turn(pose, jerk, acceleration)
+        for i in range(3):
+            acceleration[i] += gravity[i]
         for i in range(3):
             bent[i] = _dot(hessian[i], velocity)
         drift[c, 0] = _dot(normal, acceleration) + _dot(velocity, bent)
@@ -355,7 +360,7 @@ def contact_rows(which, joint_jacobian, geometry, q):
                 acceleration[i] -= r * product[i]
         drift[c, 1] = _dot(frame[1], acceleration)
         drift[c, 2] = _dot(frame[2], acceleration)
-    return gap, rows, drift
+    return gap, rows
 
 
 @kernel
@@ -382,5 +387,6 @@ def closing_rows(time, closed, joint_jacobian, geometry, q, v):
             near[k, s] = not bound[k, s] > time * max(speeds[k], SLOW)
     gap, rate = _near_gap_rates(geometry[0], geometry[1], q, v, near)
     which = closing_contacts(time, closed, gap, rate)
-    gap, rows, drift = contact_rows(which, joint_jacobian, geometry, q)
+    drift = np.zeros((which.shape[0], 3))
+    gap, rows = contact_rows(which, joint_jacobian, geometry, q, drift)
     return which, gap, rows, drift

@@ -537,7 +537,9 @@ class ModelSystem:
         if len(which):
             self._read(data, 2)
             links = which >= self._first_pair
-            gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
+            points = which[~links]
+            drift = np.zeros((len(points), 3))
+            gap, rows = contact_rows(points, data.J, self._moving, q, drift)
             if links.any():
                 own = which - self._first_pair
                 gap, rows, drift = self.pairs.joined(data, own, (gap, rows, drift))
@@ -590,7 +592,8 @@ class ModelSystem:
             turning = np.flatnonzero(
                 which < self._point_contacts
             )  # neither limits nor links
-            rows = contact_rows(which[turning], jacobian, self._moving, q)[1]
+            geometry = (jacobian, self._moving, q, _NO_DRIFT)
+            rows = contact_rows(which[turning], *geometry)[1]
             # A shift of the base moves every point alike: these columns are the frames.
             frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
             for c, frame in zip(turning, frames, strict=True):

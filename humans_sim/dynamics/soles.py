@@ -41,7 +41,8 @@ def contacts_in_world(model, q, v, which, forces):
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     write_poses(links, state, poses)
-    _, rows, _ = contact_rows(which, TreeState(*state).jacobian, moving, q)
+    jacobian, none = TreeState(*state).jacobian, np.empty((0, 3))
+    _, rows = contact_rows(which, jacobian, moving, q, none)
     base, k = TreeState(*state).rotation[0], which.shape[0]
     place, normal, velocity = np.zeros((k, 3)), np.zeros((k, 3)), np.zeros((k, 3))
     force, moment, frame = np.zeros((k, 3)), np.zeros((k, 3)), np.empty((3, 3))

@@ -151,7 +151,8 @@ def model_terms(model, q, v, which):
         write_poses(links, state, poses)
         write_motions(links, state, TreeState(*state).twist, motions, 0)
         write_motions(links, state, tree_drifts(tree, v, state), motions, 1)
-    gap, rows, drift = contact_rows(which, TreeState(*state).jacobian, moving, q)
+    jacobian, drift = TreeState(*state).jacobian, np.zeros((which.shape[0], 3))
+    gap, rows = contact_rows(which, jacobian, moving, q, drift)
     lock(TreeTable(*tree).locked, mass, bias, rows)
     return (mass, bias, gap, rows, drift), reach
 

@@ -49,6 +49,7 @@ from humans_sim.core.dense_kernels import (
     row_ends,
     solve_upper,
     solve_upper_transposed,
+    solve_upper_vector,
     times_columns,
     times_rows,
     upper_factor,
@@ -106,7 +107,7 @@ def step_end(equations, impulses, which, h, tangents, before):
         velocity[j] += free[j]
     times_columns(spread, velocity, rates)
     solve_upper_transposed(factor, velocity)
-    times_rows(delassus, impulses.ravel(), after)
+    times_columns(delassus, impulses.ravel(), after)  # it is symmetric
     for c in range(n):
         after[c] += motion[c // 3, c % 3]
     closed = np.zeros(tangents.shape[0], np.bool_)
@@ -178,13 +179,9 @@ def spread_of(factored, rows):
 def free_motion(factored, force, v, h):
     """U^T times the velocity at the end of a step without impulses (nv,)."""
     factor, ends, _ = factored
-    nv = v.shape[0]
-    column = np.empty((nv, 1))
-    for i in range(nv):
-        column[i, 0] = h * force[i]
-    solve_upper(factor, ends, column)
-    free = column.ravel()
-    for i in range(nv):
+    free = h * force
+    solve_upper_vector(factor, ends, free)
+    for i in range(v.shape[0]):
         for j in range(i, ends[i]):
             free[j] += factor[i, j] * v[i]
     return free
@@ -334,6 +331,8 @@ IMPROVED = 0.25
 what is left after a jump of the velocity no prediction makes better."""
 HALVED = 1e-4
 """Error of the energy above which a step is halved."""
+HALVINGS = 6
+"""How often in a row a step is halved."""
 
 
 @kernel

@@ -266,7 +266,7 @@ def _rows(which, jacobian, near, chosen, support, at):
     first = 0
     while first < which.shape[0] and which[first] < n:
         first += 1
-    gap, rows, _ = contact_rows(which[:first], jacobian, near, q)
+    gap, rows = contact_rows(which[:first], jacobian, near, q, np.empty((0, 3)))
     own = which[first:] - n
     if own.shape[0] == 0:
         return gap, rows
@@ -395,6 +395,15 @@ def _islands(tree, rows, impulses, island, loaded, held):
     )
     for r in range(island.shape[0]):
         island[r], loaded[r], held[r] = r, False, False
+    if island.shape[0] == 1:
+        # One robot: held by what its base moves against.
+        first = velocity[0]
+        for c in range(rows.shape[0]):
+            if impulses[c, 0] > 0.0:
+                loaded[0] = True
+                for j in range(first, first + 3):
+                    held[0] = held[0] or rows[c, 0, j] != 0.0
+        return
     touched = np.zeros(island.shape[0], np.bool_)
     moved = np.zeros(island.shape[0], np.bool_)
     for c in range(rows.shape[0]):
@@ -529,21 +538,39 @@ def _with_right_energy(tree, state, v, energies, excess, marks):
 
 
 @kernel
-def model_step(tree, geometry, start, applied, h, carried):
+def step_memory(tree, nv):
+    """Arrays that steps write: states at the middle and the end, mass, two biases.
+
+    To each state poses and twists of all joints.
+    """
+    count = TreeTable(*tree).parent.shape[0] + 1
+    return (
+        (tree_state(tree, nv), (np.empty((count, 12)), np.empty((count, 6)))),
+        (tree_state(tree, nv), (np.empty((count, 12)), np.empty((count, 6)))),
+        np.empty((nv, nv)).T,
+        np.empty(nv),
+        np.empty(nv),
+    )
+
+
+@kernel
+def model_step(tree, geometry, memory, start, applied, h):
     """Make a time step of a model.
 
-    ``start``: configuration, velocity, acceleration to predict the step with, forces
-    (nc, 3) [N] and modes (nc,) of all contacts in the step before, and the points of
-    pairs that were chosen there. ``carried``: excess of energy of each root [J].
+    ``memory``: of :func:`step_memory`. ``start``: configuration, velocity, acceleration
+    to predict the step with, forces (nc, 3) [N] and modes (nc,) of all contacts in the
+    step before, the points of pairs that were chosen there; of each root the energies
+    (roots, 2) and the excess left before (roots,) [J].
 
     Returns:
         DONE or ELSEWHERE; then what a
-        :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has; the points of
-        pairs chosen at the end.
+        :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has, the energies of
+        each root; the points of pairs chosen at the end.
     """
     moving, links, restitution, tangents, friction, pairs = geometry
     poses, motions = moving[0][2], moving[1]
-    q_start, v_start, acceleration, forces_all, mode_all, chosen = start
+    q_start, v_start, acceleration, forces_all, mode_all, chosen = start[:6]
+    before, carried = start[6:]
     support = pairs[2]
     locked = TreeTable(*tree).locked
     nv, roots = v_start.shape[0], TreeTable(*tree).root[-1] + 1
@@ -552,13 +579,8 @@ def model_step(tree, geometry, start, applied, h, carried):
         floats = floats and j > 5
     centre = tree_centre(tree, q_start)
     still = np.zeros(nv)
-    middle = tree_state(tree, nv)
-    state = tree_state(tree, nv)
-    count = middle[1].shape[0] + 1
-    joints = np.empty((count, 12)), np.empty((count, 6))
-    ends = np.empty((count, 12)), np.zeros((count, 6))
-    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
-    before, after = model_energies(tree, q_start, v_start), np.empty((roots, 2))
+    (middle, joints), (state, ends), mass, bias, better = memory
+    after = np.empty((roots, 2))
     island, loaded = np.arange(roots), np.zeros(roots, np.bool_)
     held = np.zeros(roots, np.bool_)
     half = tree_configuration(
@@ -586,7 +608,7 @@ def model_step(tree, geometry, start, applied, h, carried):
     excess, scale = np.zeros(roots), np.ones(roots)
     # Where the links are stays the same when a step is repeated: with it the factor,
     # and the equations of the contacts as long as they are the same ones.
-    no_rows, better, tolerated = np.empty((0, 3, nv)), np.empty(nv), 0.0
+    no_rows, tolerated = np.empty((0, 3, nv)), 0.0
     distance, rate = _gap_rates(near, chosen, joints, half, mean)
     which = closing_contacts(0.5 * h, mode_start, distance, rate)
     at = (half, joints[0])
@@ -720,7 +742,7 @@ def model_step(tree, geometry, start, applied, h, carried):
         gaps,
         modes,
         all_forces,
-        (energies[:, 0].sum(), energies[:, 1].sum()),
+        energies,
         still,
         error,
         taken,

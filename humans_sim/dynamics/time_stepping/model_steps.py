@@ -15,13 +15,14 @@ from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.actuation_interface import DriveTable, table_torques
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import System
-from humans_sim.dynamics.time_stepping.impulses import HALVED
+from humans_sim.dynamics.time_stepping.impulses import HALVED, HALVINGS
 from humans_sim.dynamics.time_stepping.model_step_kernels import (
     DONE,
     StepGeometry,
     choose_at,
     model_energies,
     model_step,
+    step_memory,
 )
 from humans_sim.dynamics.tree_kernels import TreeTable
 
@@ -43,6 +44,35 @@ def next_length(left, length):
     return left if left < 1.5 * length else length
 
 
+@kernel
+def _whole_or_halves(tree, geometry, memory, state, applied, h):
+    """A step; two of half its length where the energy of one is far off.
+
+    Returns:
+        what :func:`model_step` does, of the last part; the points of pairs that it had;
+        the largest error of energy, energy taken out [J], the number of parts.
+    """
+    length, level, n = np.empty(HALVINGS + 1), np.zeros(HALVINGS + 1, np.int64), 1
+    length[0], used = h, state[5]
+    worst, taken, parts = 0.0, 0.0, 0
+    step = model_step(tree, geometry, memory, state, applied, h)
+    while step[0] == DONE:
+        worst = max(worst, step[8])
+        if step[8] > HALVED and not step[11] and level[n - 1] < HALVINGS:
+            length[n - 1] *= 0.5
+            level[n - 1] += 1
+            length[n], level[n] = length[n - 1], level[n - 1]
+            n += 1
+        else:
+            n, parts, taken, used = n - 1, parts + 1, taken + step[9], state[5]
+            if n == 0:
+                break
+            q, v, forces, mode = step[1], step[2], step[5], step[4]
+            state = (q, v, step[7], forces, mode, step[13], step[6], step[10])
+        step = model_step(tree, geometry, memory, state, applied, length[n - 1])
+    return step, used, worst, taken, parts
+
+
 @kernel(nogil=True)
 def model_series(tree, geometry, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
@@ -58,21 +88,22 @@ def model_series(tree, geometry, drives, start, clock):
 
     Returns:
         how it ends; the number of steps; the time reached [s]; where that is, as
-        ``start``; mode changes, a row each: time [s], contact, mode before and after.
+        ``start``; kinetic and potential energy there [J]; mode changes, a row each:
+        time [s], contact, mode before and after.
     """
-    at, gaps, carried, energies, totals = start
+    at, gaps, carried, totals = start
     # Copies: their types are those of what a step returns.
     q, v, acceleration = at[0].copy(), at[1].copy(), at[2].copy()
     forces, mode, gaps = at[3].copy(), at[4].copy(), gaps.copy()
     carried = carried.copy()
     t, due, length = clock
-    worst, taken = totals
-    locked = TreeTable(*tree).locked
+    worst, taken, halved = totals
+    locked, memory = TreeTable(*tree).locked, step_memory(tree, v.shape[0])
     nc = mode.shape[0]
     changes, count = np.empty((2 * nc + 64, 4)), 0
     steps, ending = 0, REACHED
     chosen = choose_at(tree, geometry[5], at[5], q, v, length)
-    used = at[6]
+    used, energies = at[6], model_energies(tree, q, v)
     while t < due and steps < _MOST_STEPS and count + nc <= changes.shape[0]:
         left = due - t
         if left <= ROUNDING * length:
@@ -81,18 +112,21 @@ def model_series(tree, geometry, drives, start, clock):
             break
         h = next_length(left, length)
         applied = table_torques(drives, locked, t, q, v)
-        state = (q, v, acceleration, forces, mode, chosen)
-        step = model_step(tree, geometry, state, applied, h, carried)
-        if step[0] != DONE or (step[8] > HALVED and not step[11]):
+        state = (q, v, acceleration, forces, mode, chosen, energies, carried)
+        step, last, error, lost, parts = _whole_or_halves(
+            tree, geometry, memory, state, applied, h
+        )
+        if step[0] != DONE:
             ending = ONE_STEP
             break
         steps += 1
         t += h
         q, v, gaps, forces, acceleration = step[1], step[2], step[3], step[5], step[7]
         energies, carried = step[6], step[10]
-        used, chosen = chosen, step[13]
-        worst, taken = max(worst, step[8]), taken + step[9]
-        if step[12]:
+        used, chosen = last, step[13]
+        worst, taken = max(worst, error), taken + lost
+        halved += parts > 1
+        if step[12] or parts > 1:
             for c in range(nc):
                 if step[4][c] != mode[c]:
                     changes[count, 0], changes[count, 1] = t, c
@@ -105,10 +139,21 @@ def model_series(tree, geometry, drives, start, clock):
         (q, v, acceleration, forces, mode, chosen, used),
         gaps,
         carried,
-        energies,
-        (worst, taken),
+        (worst, taken, halved),
     )
-    return ending, steps, t, end, changes[:count]
+    total = (energies[:, 0].sum(), energies[:, 1].sum())
+    return ending, steps, t, end, total, changes[:count]
+
+
+@kernel(nogil=True)
+def _one_step(tree, geometry, start, applied, h):
+    """One step; ``start``: that of a step up to the points, the excess of energy."""
+    q, v, acceleration, forces, mode, before, carried = start
+    chosen = choose_at(tree, geometry[5], before, q, v, h)
+    state = (q, v, acceleration, forces, mode, chosen)
+    energies, memory = model_energies(tree, q, v), step_memory(tree, v.shape[0])
+    state = (*state, energies, carried)
+    return chosen, model_step(tree, geometry, memory, state, applied, h)
 
 
 class ModelSteps:
@@ -157,21 +202,20 @@ class ModelSteps:
         carried: np.ndarray,
     ) -> tuple[Any, ...]:
         """The result of :func:`model_step`; its arguments, as plain tuples."""
-        pairs, (q, v) = self._geometry[5], start[:2]
-        chosen = choose_at(self._tree, pairs, self._pairs.chosen, q, v, h)
-        result: tuple[Any, ...] = model_step(
-            self._tree, self._geometry, (*start, chosen), applied, h, carried
-        )
+        start = (*start, self._pairs.chosen, carried)
+        chosen, result = _one_step(self._tree, self._geometry, start, applied, h)
         self._pairs.take_chosen(result[13], chosen)
-        return result[:13]
+        kinetic, potential = result[6].sum(axis=0)
+        energies = (float(kinetic), float(potential))
+        return (*result[:6], energies, *result[7:13])
 
     def series(
         self, drives: DriveTable, start: tuple[Any, ...], clock: tuple[float, ...]
     ) -> tuple[Any, ...]:
         """The result of :func:`model_series`; its arguments, as plain tuples."""
         start = ((*start[0], self._pairs.chosen, self._pairs.used), *start[1:])
-        ending, steps, t, end, changes = model_series(
+        ending, steps, t, end, energies, changes = model_series(
             self._tree, self._geometry, tuple(drives), start, clock
         )
         self._pairs.take_chosen(*end[0][5:])
-        return ending, steps, t, (end[0][:5], *end[1:]), changes
+        return ending, steps, t, (end[0][:5], *end[1:]), energies, changes

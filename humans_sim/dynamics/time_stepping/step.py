@@ -22,6 +22,7 @@ from humans_sim.dynamics.time_stepping.bounded_steps import BoundedSteps
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
     HALVED,
+    HALVINGS,
     IMPROVED,
     REPEATED,
     SETTLED,
@@ -111,8 +112,8 @@ _TOLERATED = 1e-5
 """Residual with which a step is still accepted; it is counted."""
 _SETTLINGS, _RENEWED = 8, 4
 """How often gaps are put right, the last times with equations of their own."""
-_ATTEMPTS, _HALVINGS = 3, 6
-"""How often a step is made, each time with the last velocity predicted, and halved."""
+_ATTEMPTS = 3
+"""How often a step is made, each time with the last velocity predicted."""
 _LITTLE = 1e-4
 """Links are put onto each other by less than twice the step's motion, and this."""
 _LOOKS = 4
@@ -176,7 +177,7 @@ class ImpulseSteps:
         before = loads.signals(state)
         try:
             _, applied, rates = loads.at(state.t, state.q, state.v, state.z)
-            result = self._whole_or_halves(applied, h, self.energies(), _HALVINGS)
+            result = self._whole_or_halves(applied, h, self.energies(), HALVINGS)
         except ConfigurationError as error:
             raise StepError(str(error)) from error
         self.count += 1
@@ -214,15 +215,15 @@ class ImpulseSteps:
             (state.q, state.v, self._acceleration, self.forces, self.mode),
             self.gaps,
             self._carried,
-            self.energies(),
-            (self.worst_energy_error, self.energy_taken),
+            (self.worst_energy_error, self.energy_taken, self.halved_steps),
         )
-        ending, steps, state.t, end, changes = compiled.series(drives, start, clock)
+        series = compiled.series(drives, start, clock)
+        ending, steps, state.t, end, energies, changes = series
         if steps:
-            at, self.gaps, self._carried, energies, totals = end
+            at, self.gaps, self._carried, totals = end
             state.q, state.v, self._acceleration, self.forces, self.mode = at
-            self.worst_energy_error, self.energy_taken = totals
-            self._known = (state.q, state.v, (energies[0], energies[1]))
+            self.worst_energy_error, self.energy_taken, self.halved_steps = totals
+            self._known = (state.q, state.v, energies)
             self.count += steps
             state.events += mode_change_events(changes, self._system.contacts)
         return int(ending)
@@ -253,7 +254,7 @@ class ImpulseSteps:
         if not (far and halvings):
             self.energy_taken += result.taken
             return result
-        if halvings == _HALVINGS:
+        if halvings == HALVINGS:
             self.halved_steps += 1
         start = (state.q, state.v, self.gaps, self.mode, self.forces)
         memory = (self._acceleration, self._carried)
