@@ -245,7 +245,7 @@ def gram(columns, products):
 
 @kernel
 def upper_cholesky(matrix, factor):
-    """Upper triangular U with U^T U a matrix; False where that is not positive definite.
+    """Upper triangular U with U^T U a matrix; False where it is not positive definite.
 
     What is below the diagonal of U is not set to zero.
     """
