@@ -13,12 +13,12 @@ go farthest along some directions; they leave out what is between them.
 
 Feet touch with the corners or balls of their soles. What of a foot lies in the thin
 layer around the plane of its sole is left to them, and so is a feature where a tag
-touches already.
+touches already. Where the layer has a corner beyond these, the edge at its top is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull, QhullError
 
+from humans_sim.contact.geometry.link_pairs import LinkSolid, link_solids
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
 from humans_sim.models.model import Model
@@ -198,7 +199,11 @@ def body_features(
         body, tagged = hull_of(shapes), touching.get(joint)
         link = shapes[0].link
         if tagged is not None:
-            body = _without_sole(body, tagged, _upwards_of_sole(model, joint))
+            up = _upwards_of_sole(model, joint)
+            body = _without_sole(body, tagged, up)
+            if up is not None and not tagged.radii.any():
+                cut = link_solids(model, {joint: np.column_stack(tagged)})
+                body = _with_tops(body, tagged, joint, cut.values())
         if len(body.radii) > MOST:
             beyond.append(link)
             if solids:
@@ -258,6 +263,20 @@ def _upwards_of_sole(model: Model, joint: int) -> np.ndarray | None:
         if int(frame.parentJoint) == joint:
             return np.array(frame.placement.rotation[:, 2])
     return None
+
+
+def _with_tops(
+    body: Balls, tagged: Balls, joint: int, links: Iterable[LinkSolid]
+) -> Balls:
+    """A body with the corners of a joint's solids that are beyond its own and tags."""
+    own = [s for link in links if link.joint == joint for s in link.solids]
+    corners = [solid.vertices for solid in own if not solid.radius]
+    sharp = np.unique(np.vstack([np.zeros((0, 3)), *corners]), axis=0)
+    hull = _hull(np.vstack([body.centres, tagged.centres]))
+    if hull is not None:
+        heights = sharp @ hull.equations[:, :3].T + hull.equations[:, 3]
+        sharp = sharp[heights.max(axis=1, initial=-np.inf) > _SAME]
+    return outermost(joined(body, Balls(sharp, np.zeros(len(sharp)))))
 
 
 def _without_sole(body: Balls, tagged: Balls, up: np.ndarray | None) -> Balls:
