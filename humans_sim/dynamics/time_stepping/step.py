@@ -38,7 +38,12 @@ from humans_sim.dynamics.time_stepping.impulses import (
     unsettled,
     without_excess,
 )
-from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
+from humans_sim.dynamics.time_stepping.model_step_kernels import (
+    DONE,
+    ELSEWHERE,
+    HOOKED,
+    UNSETTLED,
+)
 from humans_sim.dynamics.time_stepping.model_steps import (
     REACHED,
     ModelSteps,
@@ -243,16 +248,22 @@ class ImpulseSteps:
         energies: tuple[float, float],
         halvings: int,
     ) -> StepResult:
-        """A step; two of half its length where the energy of one is far off."""
+        """A step; two of half its length where the energy of one is far off.
+
+        So, too, where what touches cannot all be put onto its surfaces: how far it is
+        off them goes by the square of the length.
+        """
         state = self._state
-        result = self._compiled_step(applied, h)
-        if result is None:
+        status, result = self._compiled_step(applied, h)
+        far = status in (HOOKED, UNSETTLED)
+        if status not in (DONE, HOOKED) and not (far and halvings):
             result = self._general_step(applied, h, energies)
-        self.worst_energy_error = max(self.worst_energy_error, result.error)
-        far = result.error > HALVED and not result.bounces and self._predicts
-        if not (far and halvings):
-            self.energy_taken += result.taken
-            return result
+        if result is not None:
+            self.worst_energy_error = max(self.worst_energy_error, result.error)
+            far |= result.error > HALVED and not result.bounces and self._predicts
+            if not (far and halvings):
+                self.energy_taken += result.taken
+                return result
         if halvings == _HALVINGS:
             self.halved_steps += 1
         start = (state.q, state.v, self.gaps, self.mode, self.forces)
@@ -269,14 +280,18 @@ class ImpulseSteps:
             self._acceleration, self._carried = memory
         return second._replace(changed=bool((second.mode != self.mode).any()))
 
-    def _compiled_step(self, applied: np.ndarray, h: float) -> StepResult | None:
-        """A step in one compiled call; None where that is not enough."""
+    def _compiled_step(
+        self, applied: np.ndarray, h: float
+    ) -> tuple[int, StepResult | None]:
+        """A step in one compiled call, and how it ends; None where there is no such."""
         state, compiled = self._state, self._compiled
         if compiled is None:
-            return None
+            return ELSEWHERE, None
         start = (state.q, state.v, self._acceleration, self.forces, self.mode)
         status, *result = compiled.step(start, applied, h, self._carried)
-        return StepResult._make(result) if status == DONE else None
+        if status not in (DONE, HOOKED):
+            return status, None
+        return status, StepResult._make(result)
 
     def _general_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
