@@ -183,6 +183,8 @@ class Simulation:
             model, touching, body = touching.of_model(
                 model, soft or method != TIME_STEPPING, by_steps and not soft
             )
+            if body is not None and by_steps and not soft and ground.has_mesh():
+                body = body.left_to_solids()
             between_links = touching.self_collision
             if between_links is None:
                 between_links = touching.whole_body

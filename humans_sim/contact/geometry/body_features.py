@@ -19,7 +19,7 @@ touches already. Where the layer has a corner beyond these, the edge at its top 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -130,8 +130,8 @@ class BodyFeatures:
         links: links that carry them.
         places: in the frames of these links (n, 3) [m].
         radii: zero for points (n,) [m].
-        beyond: links with too many vertices for features; a record of them does not
-            keep it.
+        beyond: links without features: time steps take their solids, as of those with
+            too many vertices; a record of them does not keep it.
     """
 
     names: tuple[str, ...]
@@ -149,6 +149,11 @@ class BodyFeatures:
             self.radii[which],
             self.beyond,
         )
+
+    def left_to_solids(self) -> BodyFeatures:
+        """None: time steps take the solids of all links."""
+        every = tuple(dict.fromkeys((*self.links, *self.beyond)))
+        return replace(self.some(np.zeros(0, dtype=np.int64)), beyond=every)
 
     def record(self) -> dict[str, list[Any]]:
         """Plain data: by name the link, the place in its frame and the radius."""

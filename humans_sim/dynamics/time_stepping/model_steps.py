@@ -122,6 +122,7 @@ class ModelSteps:
         table = system.contacts
         moving, _, _, joints = system.contact_arrays
         self._pairs = system.pairs
+        self._last: tuple[Any, ...] = (None, None, None, 0.0)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._tree = tuple(tree)
         self.roots = int(tree.root.max()) + 1
@@ -158,11 +159,15 @@ class ModelSteps:
     ) -> tuple[Any, ...]:
         """The result of :func:`model_step`; its arguments, as plain tuples."""
         pairs, (q, v) = self._geometry[5], start[:2]
-        chosen = choose_at(self._tree, pairs, self._pairs.chosen, q, v, h)
+        last, chosen = self._last, self._pairs.chosen
+        goes_on = last[0] is q and last[1] is v and last[2] is chosen and h <= last[3]
+        if not goes_on:  # else the step before has chosen them
+            chosen = choose_at(self._tree, pairs, chosen, q, v, h)
         result: tuple[Any, ...] = model_step(
             self._tree, self._geometry, (*start, chosen), applied, h, carried
         )
         self._pairs.take_chosen(result[13], chosen)
+        self._last = (result[1], result[2], result[13], h)
         return result[:13]
 
     def series(
