@@ -135,12 +135,13 @@ class Measure:
 
     Args:
         model: of the robot.
-        ground: what stands on its floor; without it, links alone.
+        ground: what stands on its floor; without it links alone count, with the rims
+            of their soles.
     """
 
     def __init__(self, model: hs.Model, ground: hs.Ground | None = None) -> None:
         self._model, self._data = model, model.data()
-        rims = layers(model)
+        rims = {} if ground is None else layers(model)
         self._shapes = collision_shapes(model)
         self.links = [
             convex(s.link, s.joint, s.vertices, s.radius, rims.get(s.joint, 0.0))
