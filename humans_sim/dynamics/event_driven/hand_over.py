@@ -144,8 +144,7 @@ class HandOver:
 
     def measured(self, gaps: np.ndarray) -> np.ndarray:
         """Gaps, but of contacts that had a force those of the points which bore it."""
-        steps = self._under_way
-        return np.where(steps.mode != 0, steps.gaps, gaps) if steps.count else gaps
+        return self._under_way.measured(gaps)
 
     def begin(self, mode: np.ndarray, reason: str, work: bool) -> None:
         """From here on by time steps; ``work``: too much of it, so no tiny steps."""

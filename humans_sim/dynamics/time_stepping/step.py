@@ -168,6 +168,7 @@ class ImpulseSteps:
         )
         self._fly = getattr(system, "fly", None)
         self._compiled = None if self.bounded or self._fly else ModelSteps.of(system)
+        self._patient = True
         self._carried = np.zeros(1 if self._compiled is None else self._compiled.roots)
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
@@ -241,6 +242,20 @@ class ImpulseSteps:
             return self._compiled.energies(q, v)
         return self._system.energies(q, v)
 
+    def measured(self, gaps: np.ndarray) -> np.ndarray:
+        """Gaps at the state, but of contacts that had a force in the last step theirs.
+
+        These are the gaps of the points that bore it. A further contact of a point with
+        terrain may be none where the step ends: there its gap is that of the nearest.
+        """
+        if not self.count:
+            return gaps
+        bearing = self.mode != 0
+        gaps = np.where(bearing, self.gaps, gaps)
+        for c in np.flatnonzero(bearing & (gaps > ABSENT)):
+            gaps[c] = gaps[c - 1]  # they follow one another, the nearest first
+        return gaps
+
     def _whole_or_halves(
         self,
         applied: np.ndarray,
@@ -251,11 +266,17 @@ class ImpulseSteps:
         """A step; two of half its length where the energy of one is far off.
 
         So, too, where what touches cannot all be put onto its surfaces: how far it is
-        off them goes by the square of the length.
+        off them goes by the square of the length. Where the shortest steps do not help,
+        none are made until a whole one is right again.
         """
         state = self._state
         status, result = self._compiled_step(applied, h)
-        far = status in (HOOKED, UNSETTLED)
+        off = status in (HOOKED, UNSETTLED)
+        if status == DONE and halvings == _HALVINGS:
+            self._patient = True
+        elif off and not halvings:
+            self._patient = False
+        far = off and self._patient
         if status not in (DONE, HOOKED) and not (far and halvings):
             result = self._general_step(applied, h, energies)
         if result is not None:
