@@ -28,13 +28,17 @@ def lowest(model: hs.Model, q: np.ndarray) -> float:
     return min(heights)
 
 
-def falls_back(model: hs.Model, seat: float, actuation: hs.Servo) -> hs.Run:
-    """A robot that stands in front of a chair and tips over backwards."""
+def falls_back(
+    model: hs.Model, seat: float, actuation: hs.Servo, lies: bool = False
+) -> hs.Run:
+    """A robot that stands in front of a chair and tips over, or lies above its seat."""
     ground = hs.Ground(friction=0.7).with_chair(x=-0.1, seat_height=seat)
     q = model.neutral()
     q[7:] = np.clip(q[7:], model.lower_limits, model.upper_limits)
     q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(0.0, np.radians(-14.0), 0.0)).coeffs()
-    q[2] -= lowest(model, q)
+    if lies:
+        q[3:7] = pin.Quaternion(pin.exp3(np.array([0.0, -np.pi / 2, 0.0]))).coeffs()
+    q[2] += (seat + 0.05 if lies else 0.0) - lowest(model, q)
     sim = hs.Simulation(model, actuation, ground=ground, method="time_stepping")
     return sim.run(q, t_end=1.0, sampling_period=0.01)
 
@@ -84,7 +88,7 @@ def test_a_robot_of_its_urdf_falls_on_a_chair(
         viscous=0.5,
         rotor_inertia=0.01,
     )
-    judge(falls_back(robot, 0.35, limp))
+    judge(falls_back(robot, 0.35, limp, lies=True))
 
 
 @pytest.mark.parametrize("touch", [True, False])
