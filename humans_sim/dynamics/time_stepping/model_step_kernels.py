@@ -537,7 +537,7 @@ def model_step(tree, geometry, start, applied, h, carried):
     pairs that were chosen there. ``carried``: excess of energy of each root [J].
 
     Returns:
-        DONE, HOOKED (done, but solids that hook into each other were only pushed apart),
+        DONE, HOOKED (done, but what hooks into each other was only pushed apart),
         UNSETTLED (not even that) or another status; then what a
         :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has; the points of
         pairs chosen at the end.
