@@ -56,6 +56,7 @@ SMALLEST = {
     "page_clients": "--clients 2 --together 1 --seconds 1 --loads 1",
     "pivot_turns": "--seconds 0.2 --rates 0.35",
     "push_trials": "random --seeds 1 --processes 1",
+    "random_drops": "--models khr1 --methods time_stepping --seeds 1 --seconds 0.1",
     "random_walks": "--count 1 --seconds 0.2",
     "reconstruction": "--rounds 1",
     "reconstruction_batch": "--trials 4 --samples 20",

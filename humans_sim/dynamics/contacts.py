@@ -32,8 +32,8 @@ class Contacts:
             ``points`` are given.
         self_collision: whether links that are no neighbours touch each other, or keys
             that add to the model's own: ``exclude`` and ``include`` (pairs of links),
-            ``friction`` (by default the ground's); by default true for
-            ``time_stepping``.
+            ``friction`` (by default the ground's); by default true,
+            but of ``event_driven`` runs only of those with ``whole_body``.
         limits: whether joints stop at their limits; or other limits for some, by name:
             (lower, upper) [rad].
         limit_restitution: Newton's coefficient of a joint at its limit.

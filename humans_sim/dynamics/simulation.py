@@ -183,6 +183,11 @@ class Simulation:
             model, touching, body = touching.of_model(
                 model, soft or method != TIME_STEPPING, by_steps and not soft
             )
+            if body is not None and by_steps and not soft and ground.has_mesh():
+                body = body.left_to_solids()
+            between_links = touching.self_collision
+            if between_links is None:
+                between_links = touching.whole_body
             self.system: System = ModelSystem(
                 model,
                 ground,
@@ -195,7 +200,7 @@ class Simulation:
                 gravity=gravity,
                 features=body,
                 self_collision=own_links(model, touching.self_collision)
-                if by_steps and (method == TIME_STEPPING or touching.self_collision)
+                if by_steps and (method == TIME_STEPPING or between_links)
                 else None,
                 solid=bool(touching.whole_body) and by_steps and not soft,
                 dissipation=resistance,

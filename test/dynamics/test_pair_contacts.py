@@ -349,7 +349,8 @@ def test_what_is_thrown_at_a_robot_does_not_pass(
     q = scene.configuration({"thing": (0.2, 0.01, 0.26)}, khr1.neutral())
     v = np.zeros(scene.nv)
     v[khr1.nv], v[khr1.nv + 2] = -3.0, 0.3
-    run = hs.Simulation(scene, method="time_stepping").run(q, v, t_end=0.12)
+    sim = hs.Simulation(scene, method="time_stepping")
+    run = sim.run(q, v, t_end=0.12, sampling_period=1e-3)
     assert run.q[-1, khr1.nq] > 0.0
     hit = np.flatnonzero(run.contacts.any(axis=0))
     assert any("/thing." in run.table.names[k] for k in hit)

@@ -13,13 +13,13 @@ go farthest along some directions; they leave out what is between them.
 
 Feet touch with the corners or balls of their soles. What of a foot lies in the thin
 layer around the plane of its sole is left to them, and so is a feature where a tag
-touches already.
+touches already. Where the layer has a corner beyond these, the edge at its top is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull, QhullError
 
+from humans_sim.contact.geometry.link_pairs import LinkSolid, link_solids
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
 from humans_sim.models.model import Model
@@ -129,8 +130,8 @@ class BodyFeatures:
         links: links that carry them.
         places: in the frames of these links (n, 3) [m].
         radii: zero for points (n,) [m].
-        beyond: links with too many vertices for features; a record of them does not
-            keep it.
+        beyond: links without features: time steps take their solids, as of those with
+            too many vertices; a record of them does not keep it.
     """
 
     names: tuple[str, ...]
@@ -148,6 +149,11 @@ class BodyFeatures:
             self.radii[which],
             self.beyond,
         )
+
+    def left_to_solids(self) -> BodyFeatures:
+        """None: time steps take the solids of all links."""
+        every = tuple(dict.fromkeys((*self.links, *self.beyond)))
+        return replace(self.some(np.zeros(0, dtype=np.int64)), beyond=every)
 
     def record(self) -> dict[str, list[Any]]:
         """Plain data: by name the link, the place in its frame and the radius."""
@@ -198,7 +204,11 @@ def body_features(
         body, tagged = hull_of(shapes), touching.get(joint)
         link = shapes[0].link
         if tagged is not None:
-            body = _without_sole(body, tagged, _upwards_of_sole(model, joint))
+            up = _upwards_of_sole(model, joint)
+            body = _without_sole(body, tagged, up)
+            if up is not None and not tagged.radii.any():
+                cut = link_solids(model, {joint: np.column_stack(tagged)})
+                body = _with_tops(body, tagged, joint, cut.values())
         if len(body.radii) > MOST:
             beyond.append(link)
             if solids:
@@ -258,6 +268,20 @@ def _upwards_of_sole(model: Model, joint: int) -> np.ndarray | None:
         if int(frame.parentJoint) == joint:
             return np.array(frame.placement.rotation[:, 2])
     return None
+
+
+def _with_tops(
+    body: Balls, tagged: Balls, joint: int, links: Iterable[LinkSolid]
+) -> Balls:
+    """A body with the corners of a joint's solids that are beyond its own and tags."""
+    own = [s for link in links if link.joint == joint for s in link.solids]
+    corners = [solid.vertices for solid in own if not solid.radius]
+    sharp = np.unique(np.vstack([np.zeros((0, 3)), *corners]), axis=0)
+    hull = _hull(np.vstack([body.centres, tagged.centres]))
+    if hull is not None:
+        heights = sharp @ hull.equations[:, :3].T + hull.equations[:, 3]
+        sharp = sharp[heights.max(axis=1, initial=-np.inf) > _SAME]
+    return outermost(joined(body, Balls(sharp, np.zeros(len(sharp)))))
 
 
 def _without_sole(body: Balls, tagged: Balls, up: np.ndarray | None) -> Balls:

@@ -178,6 +178,10 @@ class Ground:
         edges += [s.thickness() for s in self.solids if isinstance(s, TriangleMesh)]
         return float(min(edges, default=math.inf))
 
+    def has_mesh(self) -> bool:
+        """Whether any of its solids is a mesh."""
+        return any(isinstance(solid, TriangleMesh) for solid in self.solids)
+
     def frictions(self) -> np.ndarray:
         """Friction of each solid (nsolids,); infinity where contacts stick."""
         default_friction = np.inf if self.law == "sticking" else self.friction

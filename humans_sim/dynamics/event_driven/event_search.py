@@ -128,6 +128,10 @@ _WATCHED = 1e-3
 """Gap of solids beyond which it does not count how far apart they are [m]."""
 _LOOKS_AT_SOLIDS = 4
 """How often in a step solids are looked at."""
+_MESH_LOOK, _MOST_MESH_LOOKS = 1e-4, 400
+"""Time between two looks at solids near a mesh [s], and how many there are in a step:
+what is deep in a mesh has no points there, and is seen right behind its surface alone.
+"""
 
 
 class DetectedEvents(NamedTuple):
@@ -254,7 +258,11 @@ class EventSearch:
         def gap(t: float) -> float:
             return system.solid_gap(self._integrator.at(t).q, _WATCHED)
 
-        for t in np.linspace(start, end, _LOOKS_AT_SOLIDS + 1)[1:].tolist():
+        looks = _LOOKS_AT_SOLIDS
+        if system.ground.has_mesh():
+            often = math.ceil((end - start) / _MESH_LOOK)
+            looks = max(looks, min(often, _MOST_MESH_LOOKS))
+        for t in np.linspace(start, end, looks + 1)[1:].tolist():
             if gap(t) < 0.0:
                 return [_Suspect(_until(gap, t), -1, _SOLIDS)]
         return []

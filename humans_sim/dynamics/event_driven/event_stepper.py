@@ -381,6 +381,9 @@ class EventStepper(Stepper):
 
     def _sample(self, torques: np.ndarray, forces: np.ndarray) -> Sample:
         kinetic, potential = self.system.energies(self.q, self.v)
+        gaps = self.system.gaps(self.q)
+        if self._hand_over.under_way:
+            gaps = self._hand_over.measured(gaps)
         sample = Sample(
             self.t,
             self.q,
@@ -389,7 +392,7 @@ class EventStepper(Stepper):
             torques,
             self.mode,
             forces,
-            self.system.gaps(self.q),
+            gaps,
             kinetic,
             potential,
         )

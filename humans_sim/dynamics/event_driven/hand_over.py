@@ -142,6 +142,10 @@ class HandOver:
         """Forces of all contacts, means over the last step (nc, 3) [N]."""
         return self._under_way.forces
 
+    def measured(self, gaps: np.ndarray) -> np.ndarray:
+        """Gaps, but of contacts that had a force those of the points which bore it."""
+        return self._under_way.measured(gaps)
+
     def begin(self, mode: np.ndarray, reason: str, work: bool) -> None:
         """From here on by time steps; ``work``: too much of it, so no tiny steps."""
         t = self._state.t

@@ -122,7 +122,7 @@ def contacts_of_points(points, counts, slots):
     return which
 
 
-DONE, ELSEWHERE = 0, 1
+DONE, ELSEWHERE, HOOKED, UNSETTLED = 0, 1, 5, 4
 """A step was made; or it is to be made through the functions of the system, which have
 other methods where these do not converge and words where nothing does."""
 _SETTLINGS, _SAME_ROWS = 12, 4
@@ -563,7 +563,8 @@ def model_step(tree, geometry, memory, start, applied, h):
     (roots, 2) and the excess left before (roots,) [J].
 
     Returns:
-        DONE or ELSEWHERE; then what a
+        DONE, HOOKED (done, but what hooks into each other was only pushed apart),
+        UNSETTLED (not even that) or another status; then what a
         :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has, the energies of
         each root; the points of pairs chosen at the end.
     """
@@ -604,7 +605,7 @@ def model_step(tree, geometry, memory, start, applied, h):
     v, q, x = v_start, q_start, still
     mode, error = mode_start, np.inf
     gap = np.zeros(own.shape[0])
-    bounces, changed, chosen_end = False, False, chosen
+    bounces, changed, chosen_end, released = False, False, chosen, 0
     excess, scale = np.zeros(roots), np.ones(roots)
     # Where the links are stays the same when a step is repeated: with it the factor,
     # and the equations of the contacts as long as they are the same ones.
@@ -659,8 +660,9 @@ def model_step(tree, geometry, memory, start, applied, h):
             break
         model = (tree, near, chosen, ends, links, support)
         known = (factored, equations[1], equations[2])
-        start_x, settled = x, False
+        start_x, settled, released = x, False, 0
         for hold in range(3):
+            released = hold
             # Solids that hook into each other are only pushed apart: those that move
             # both, then those on the ground.
             for k in range(chosen[0].shape[0] if hold else 0):
@@ -680,7 +682,7 @@ def model_step(tree, geometry, memory, start, applied, h):
                 model, state, centre, v, known, looked
             )
         if not settled:
-            status = 4
+            status = UNSETTLED
             break
         tree_inertias(tree, state)
         tree_energies(tree, q, v, state, after)
@@ -721,20 +723,26 @@ def model_step(tree, geometry, memory, start, applied, h):
         for k in range(fresh.shape[0]):
             gaps[first + chosen_end[0][k]] = fresh[k]
         # Where a point of a pair bore a force, its gap is that of the pair: solids that
-        # roll have another point there at the end.
+        # roll have another point there at the end. One that is inside by what turned,
+        # off the other solid's face or edge now, says nothing where there are others.
         used = chosen_gaps(chosen, ends[0])[0]
         for k in range(used.shape[0]):
             c, pair = own.shape[0] - used.shape[0] + k, chosen[0][k] // SLOTS
             if mode[c] != 0:
-                gaps[own[c]] = used[k]
+                least = np.inf
                 for j in range(fresh.shape[0]):
                     if chosen_end[0][j] // SLOTS == pair:
-                        gaps[own[c]] = min(gaps[own[c]], fresh[j])
+                        least = min(least, fresh[j])
+                gaps[own[c]] = min(used[k], least)
+                if used[k] < 0.0 and least < np.inf:
+                    gaps[own[c]] = least
     for c in range(own.shape[0]):
         if own[c] < first:
             gaps[own[c]] = gap[c]
         modes[own[c]] = mode[c]
         all_forces[own[c]] = mean_forces[c]
+    if status == DONE and released > 0:
+        status = HOOKED
     return (
         status,
         q,

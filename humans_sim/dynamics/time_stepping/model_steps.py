@@ -146,13 +146,16 @@ def model_series(tree, geometry, drives, start, clock):
 
 
 @kernel(nogil=True)
-def _one_step(tree, geometry, start, applied, h):
-    """One step; ``start``: that of a step up to the points, the excess of energy."""
-    q, v, acceleration, forces, mode, before, carried = start
-    chosen = choose_at(tree, geometry[5], before, q, v, h)
-    state = (q, v, acceleration, forces, mode, chosen)
+def _one_step(tree, geometry, start, applied, h, known):
+    """One step; ``start``: that of a step up to the points, the excess of energy.
+
+    ``known``: whether the points are chosen already.
+    """
+    q, v, acceleration, forces, mode, chosen, carried = start
+    if not known:
+        chosen = choose_at(tree, geometry[5], chosen, q, v, h)
     energies, memory = model_energies(tree, q, v), step_memory(tree, v.shape[0])
-    state = (*state, energies, carried)
+    state = (q, v, acceleration, forces, mode, chosen, energies, carried)
     return chosen, model_step(tree, geometry, memory, state, applied, h)
 
 
@@ -167,6 +170,7 @@ class ModelSteps:
         table = system.contacts
         moving, _, _, joints = system.contact_arrays
         self._pairs = system.pairs
+        self._last: tuple[Any, ...] = (None, None, None, 0.0)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._tree = tuple(tree)
         self.roots = int(tree.root.max()) + 1
@@ -202,9 +206,14 @@ class ModelSteps:
         carried: np.ndarray,
     ) -> tuple[Any, ...]:
         """The result of :func:`model_step`; its arguments, as plain tuples."""
-        start = (*start, self._pairs.chosen, carried)
-        chosen, result = _one_step(self._tree, self._geometry, start, applied, h)
+        last, chosen = self._last, self._pairs.chosen
+        goes_on = last[0] is start[0] and last[1] is start[1] and last[2] is chosen
+        # The step before has chosen points already.
+        known = goes_on and h <= last[3]
+        start = (*start, chosen, carried)
+        chosen, result = _one_step(self._tree, self._geometry, start, applied, h, known)
         self._pairs.take_chosen(result[13], chosen)
+        self._last = (result[1], result[2], result[13], h)
         kinetic, potential = result[6].sum(axis=0)
         energies = (float(kinetic), float(potential))
         return (*result[:6], energies, *result[7:13])

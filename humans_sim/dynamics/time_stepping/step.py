@@ -39,7 +39,12 @@ from humans_sim.dynamics.time_stepping.impulses import (
     unsettled,
     without_excess,
 )
-from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
+from humans_sim.dynamics.time_stepping.model_step_kernels import (
+    DONE,
+    ELSEWHERE,
+    HOOKED,
+    UNSETTLED,
+)
 from humans_sim.dynamics.time_stepping.model_steps import (
     REACHED,
     ModelSteps,
@@ -164,6 +169,7 @@ class ImpulseSteps:
         )
         self._fly = getattr(system, "fly", None)
         self._compiled = None if self.bounded or self._fly else ModelSteps.of(system)
+        self._patient = True
         self._carried = np.zeros(1 if self._compiled is None else self._compiled.roots)
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
@@ -237,6 +243,20 @@ class ImpulseSteps:
             return self._compiled.energies(q, v)
         return self._system.energies(q, v)
 
+    def measured(self, gaps: np.ndarray) -> np.ndarray:
+        """Gaps at the state, but of contacts that had a force in the last step theirs.
+
+        These are the gaps of the points that bore it. A further contact of a point with
+        terrain may be none where the step ends: there its gap is that of the nearest.
+        """
+        if not self.count:
+            return gaps
+        bearing = self.mode != 0
+        gaps = np.where(bearing, self.gaps, gaps)
+        for c in np.flatnonzero(bearing & (gaps > ABSENT)):
+            gaps[c] = gaps[c - 1]  # they follow one another, the nearest first
+        return gaps
+
     def _whole_or_halves(
         self,
         applied: np.ndarray,
@@ -244,16 +264,28 @@ class ImpulseSteps:
         energies: tuple[float, float],
         halvings: int,
     ) -> StepResult:
-        """A step; two of half its length where the energy of one is far off."""
+        """A step; two of half its length where the energy of one is far off.
+
+        So, too, where what touches cannot all be put onto its surfaces: how far it is
+        off them goes by the square of the length. Where the shortest steps do not help,
+        none are made until a whole one is right again.
+        """
         state = self._state
-        result = self._compiled_step(applied, h)
-        if result is None:
+        status, result = self._compiled_step(applied, h)
+        off = status in (HOOKED, UNSETTLED)
+        if status == DONE and halvings == HALVINGS:
+            self._patient = True
+        elif off and not halvings:
+            self._patient = False
+        far = off and self._patient
+        if status not in (DONE, HOOKED) and not (far and halvings):
             result = self._general_step(applied, h, energies)
-        self.worst_energy_error = max(self.worst_energy_error, result.error)
-        far = result.error > HALVED and not result.bounces and self._predicts
-        if not (far and halvings):
-            self.energy_taken += result.taken
-            return result
+        if result is not None:
+            self.worst_energy_error = max(self.worst_energy_error, result.error)
+            far |= result.error > HALVED and not result.bounces and self._predicts
+            if not (far and halvings):
+                self.energy_taken += result.taken
+                return result
         if halvings == HALVINGS:
             self.halved_steps += 1
         start = (state.q, state.v, self.gaps, self.mode, self.forces)
@@ -270,14 +302,18 @@ class ImpulseSteps:
             self._acceleration, self._carried = memory
         return second._replace(changed=bool((second.mode != self.mode).any()))
 
-    def _compiled_step(self, applied: np.ndarray, h: float) -> StepResult | None:
-        """A step in one compiled call; None where that is not enough."""
+    def _compiled_step(
+        self, applied: np.ndarray, h: float
+    ) -> tuple[int, StepResult | None]:
+        """A step in one compiled call, and how it ends; None where there is no such."""
         state, compiled = self._state, self._compiled
         if compiled is None:
-            return None
+            return ELSEWHERE, None
         start = (state.q, state.v, self._acceleration, self.forces, self.mode)
         status, *result = compiled.step(start, applied, h, self._carried)
-        return StepResult._make(result) if status == DONE else None
+        if status not in (DONE, HOOKED):
+            return status, None
+        return status, StepResult._make(result)
 
     def _general_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]

@@ -71,11 +71,8 @@ class TimeStepper(Stepper):
         """Gaps and energies; a controller and a recording ask at one time."""
         q, v = self.q, self.v
         if self._last is None or self._last[0] is not q or self._last[1] is not v:
-            gaps, steps = self.system.gaps(q), self.steps
-            if steps.count:
-                # A contact that had a force has the gap of the point which bore it.
-                gaps = np.where(steps.mode != 0, steps.gaps, gaps)
-            measured = (gaps, steps.energies())
+            gaps = self.steps.measured(self.system.gaps(q))
+            measured = (gaps, self.steps.energies())
             self._last = (q, v, measured)
         return self._last[2]
 

@@ -336,7 +336,7 @@ def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:
     if geometry != POINTS:
         touching["contact_geometry"] = geometry
     if not given.flag(
-        "self_collision", True, "links touch each other (method time_stepping)"
+        "self_collision", True, "links touch each other (event_driven: with whole_body)"
     ):
         touching["self_collision"] = False
     gravity = declare_gravity(given)
