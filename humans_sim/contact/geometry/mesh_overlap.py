@@ -31,6 +31,9 @@ _ACROSS = 1e-9
 """Cosine of the angle between a motion and a triangle along which it leads out."""
 _FLAT = 1e-9
 """Height over a plane below which a corner counts as behind it [m]."""
+_TOUCHING = 1e-9
+"""Depth up to which a solid only touches a triangle [m]. It may touch several, far from
+each other: no motion takes it off all of them, and none has to."""
 _STILL = np.eye(3, 4)
 
 
@@ -203,7 +206,7 @@ class MeshSurface:
         triangle makes a flat or convex surface with.
         """
         found = [self._exact(solid, pose, int(k)) for k in around]
-        crossed = np.array([distance < 0.0 for distance, _ in found], dtype=bool)
+        crossed = np.array([gap < -_TOUCHING for gap, _ in found], dtype=bool)
         if not crossed.any():
             return 0.0
         around = around[crossed]

@@ -210,8 +210,8 @@ class ModelSteps:
         goes_on = last[0] is start[0] and last[1] is start[1] and last[2] is chosen
         # The step before has chosen points already.
         known = goes_on and h <= last[3]
-        start = (*start, chosen, carried)
-        chosen, result = _one_step(self._tree, self._geometry, start, applied, h, known)
+        every = (*start, chosen, carried)
+        chosen, result = _one_step(self._tree, self._geometry, every, applied, h, known)
         self._pairs.take_chosen(result[13], chosen)
         self._last = (result[1], result[2], result[13], h)
         kinetic, potential = result[6].sum(axis=0)

@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.contact.geometry.mesh_contact_kernels import ABSENT
-from humans_sim.contact.problem.contact_problem import solve_contact
+from humans_sim.contact.problem.contact_problem import (
+    ContactProblemError,
+    solve_contact,
+)
 from humans_sim.contact.problem.law import STICK
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.actuation_interface import DriveTable
@@ -186,6 +189,8 @@ class ImpulseSteps:
             result = self._whole_or_halves(applied, h, self.energies(), HALVINGS)
         except ConfigurationError as error:
             raise StepError(str(error)) from error
+        except ContactProblemError as error:
+            raise StepError(f"{error}; a shorter time_step may help") from error
         self.count += 1
         state.q, state.v, state.t = result.q, result.v, state.t + h
         if state.z.size:

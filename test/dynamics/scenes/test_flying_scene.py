@@ -81,9 +81,10 @@ def test_order_of_flight_beside_a_body_that_slides(
             order = 1  # steps take loads at their beginning
         spring = Spring(0, (0.02, 0.1, 0.0), (0.0, 0.0, 3.0), 30.0)
     exact = reference(spring)
+    # Longer time steps than these are halved where their energy is off.
+    steps = (8e-3, 4e-3) if flight else (4e-3, 2e-3)
     errors = [
-        np.abs(racket(flown(step, flight, spring)) - exact).max()
-        for step in (8e-3, 4e-3)
+        np.abs(racket(flown(step, flight, spring)) - exact).max() for step in steps
     ]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.45)
 
