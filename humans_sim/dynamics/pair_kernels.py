@@ -24,6 +24,7 @@ from humans_sim.contact.geometry.convex_cores import SolidTable
 from humans_sim.contact.geometry.convex_distance import (
     place,
     place_back,
+    separation,
     solid_separation,
     turn,
     turn_back,
@@ -153,6 +154,11 @@ class ChosenPoints(NamedTuple):
         rows, ints = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
         slots, none = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(slots, ints, rows, rows, rows, none, none)
+
+
+@kernel
+def _square(a):
+    return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
 
 
 @kernel
@@ -367,6 +373,13 @@ def _candidates(table, memory, which, poses, rows):
         both[0] = poses[table_.joint[pair[0]]]
         both[1] = poses[table_.joint[pair[1]]]
         turn(both[1], known.normal[s], normal)
+        if _square(normal) > 0.0:
+            # Apart along the direction of last time: that bound is enough.
+            apart = separation(solids, pair, both, normal)
+            if apart > near:
+                known.shape_clear[s] = apart
+                least = min(least, apart)
+                continue
         apart = solid_separation(solids, pair, both, near, normal, at)
         turn_back(both[1], normal, known.normal[s])
         known.shape_clear[s] = apart
@@ -500,11 +513,6 @@ def choose_points(table, memory, before, poses, twists, time):
         radius[:total].copy(),
         share[:total].copy(),
     )
-
-
-@kernel
-def _square(a):
-    return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
 
 
 @kernel

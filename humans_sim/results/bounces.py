@@ -13,8 +13,8 @@ at the end without the impact. It leaves with :math:`u = e |u_0|`, so that its g
 .. math:: g + \tfrac12 h u \le \tfrac12 h \left(u + \tfrac{u}{e} + |u_f - u_0|\right)
 
 at the end. A force at a larger gap is one at a distance. For u is taken the speed at
-the end of the step of what touches: of a point its own, of a free body that of its
-fastest point; the last term is at most :data:`GAINED` h / 2.
+the end of the step of what touches: of a point its own, of a link and of a free body
+that of its fastest point; the last term is at most :data:`GAINED` h / 2.
 
 *Turning*, of solids. The impulse of a step sets the rate of a gap that is linear in the
 motion of the step. A solid that turns by an angle :math:`\omega h` leaves the rest, of
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.contact.geometry.link_pairs import link_solids
 from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
 from humans_sim.results.export import has_free_base
@@ -126,6 +127,7 @@ def _speeds(run: Run) -> _SpeedsIn:
         if kind == LIMIT and tag_of(name) in run.velocity_names
     ]
     points: list[tuple[str, int, np.ndarray]] = []
+    links: list[tuple[str, int, np.ndarray, float]] = []
     data = pin.Data() if model is None else model.data()
     if model is not None:
         if min(run.q.shape[1] - model.nq, run.v.shape[1] - model.nv) < 0:
@@ -136,6 +138,11 @@ def _speeds(run: Run) -> _SpeedsIn:
         features = recorded_features(run.info)
         if features is not None:
             points += zip(features.names, *features.in_joints(model), strict=True)
+        links = [
+            (name, link.joint, solid.vertices, solid.radius)
+            for name, link in link_solids(model, {}).items()
+            for solid in link.solids
+        ]
     with sound_record("its bodies"):
         bodies = [_body(body) for body in run.info.get("bodies", ())]
     nq, nv = (0, 0) if model is None else (model.nq, model.nv)
@@ -151,6 +158,12 @@ def _speeds(run: Run) -> _SpeedsIn:
                 motion = data.v[joint]
                 velocity = motion.linear + np.cross(motion.angular, place)
                 speeds[name] = float(np.linalg.norm(velocity))
+            for name, joint, corners, radius in links:
+                motion = data.v[joint]
+                turning = np.cross(motion.angular, corners)
+                speed = np.linalg.norm(motion.linear + turning, axis=1).max()
+                speed += radius * np.linalg.norm(motion.angular)
+                speeds[name] = max(speeds.get(name, 0.0), float(speed))
         for k, (name, reach) in enumerate(bodies):
             own = v[nv + 6 * k : nv + 6 * k + 6]
             spin = float(np.linalg.norm(own[3:]))
