@@ -61,6 +61,8 @@ EXACT = 1e-13
 """Residual at which no further round is worth its factors."""
 _NEWTON = 12
 SEARCH = 1e-3
+_RESTS = 1e-6
+"""Share of the largest motion below which a contact without a force rests."""
 _ENOUGH = 0.1
 """Share of the accepted residual that Newton's method goes on to."""
 _SWEEPS = 100
@@ -109,13 +111,19 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
     n = scale.shape[0]
     problem, goal = (delassus, free, tangents, friction), _ENOUGH * accepted
     if n <= _FEW:
-        forces = start.copy()
-        residual = _confined_residual(problem, scale, forces)
+        bears, kept = np.empty(n, np.bool_), start.copy()
+        known = _confined_residual(problem, scale, kept, bears)
+        idle = False
+        for c in range(n):
+            idle = idle or (bears[c] and not kept[c, 0] > 0.0)
+        if known <= goal and not idle:
+            return kept, known
+        forces = np.zeros((n, 3))
+        residual = _all_stick(problem, scale, bears, forces)
         if residual <= goal:
             return forces, residual
-        residual = _all_stick(problem, scale, start, forces)
-        if residual <= goal:
-            return forces, residual
+        if known <= goal:
+            return kept, known
     contacts, size = contacts_of(problem, scale)
     forces = np.zeros((n, 3))
     if size == 0.0:
@@ -133,8 +141,11 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
 
 
 @kernel
-def _confined_residual(problem, scale, forces):
-    """Put forces into their cones; their residual there, relative."""
+def _confined_residual(problem, scale, forces, bears):
+    """Put forces into their cones; their residual there, relative.
+
+    Fills which contacts have a force, or rest where they are without one (n,).
+    """
     delassus, free, tangents, friction = problem
     motion, own, none = np.empty((scale.shape[0], 3)), np.empty(3), np.zeros(2)
     worst, size = 0.0, 1e-300
@@ -147,24 +158,25 @@ def _confined_residual(problem, scale, forces):
             size = max(size, scale[c] * abs(free[c, i]))
         kind = (tangents[c], friction[c], none)
         worst = max(worst, violation(1.0, motion[c], own, kind))
+    for c in range(scale.shape[0]):
+        bears[c] = forces[c, 0] > 0.0 or motion[c, 0] < _RESTS * size
     return worst / size
 
 
 @kernel
-def _all_stick(problem, scale, start, forces):
-    """Forces where all contacts that had some stick, and no other one has any.
+def _all_stick(problem, scale, which, forces):
+    """Forces where some contacts stick, and no other one has any.
 
-    Fills the forces.
+    Fills the forces, zero before.
 
     Returns:
-        their relative residual; infinite where no contact had a force.
+        their relative residual; infinite where there are none.
     """
     delassus, free, tangents, _ = problem
     n = scale.shape[0]
     rows, count = np.empty(3 * n, np.int64), 0
-    forces[:] = 0.0
     for c in range(n):
-        if start[c, 0] > 0.0:
+        if which[c]:
             for i in range(1 + tangents[c]):
                 rows[count] = 3 * c + i
                 count += 1
@@ -184,7 +196,7 @@ def _all_stick(problem, scale, start, forces):
     upper_cholesky_solve(factor, x)
     for r in range(count):
         forces[rows[r] // 3, rows[r] % 3] = own[r] * x[r]
-    return _confined_residual(problem, scale, forces)
+    return _confined_residual(problem, scale, forces, which)
 
 
 def by_newton(

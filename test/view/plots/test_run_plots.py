@@ -54,9 +54,9 @@ def flight(khr1: hs.Model) -> Run:
     """A KHR-1 in the air with joints that turn, and nothing to touch."""
     v = np.zeros(khr1.nv)
     v[6:] = np.linspace(-1.0, 1.0, khr1.nv - 6)
-    return Simulation(
-        khr1, ground=Ground.empty(), contacts=hs.Contacts(limits=False)
-    ).run(khr1.neutral(), v, t_end=0.05)
+    nothing = hs.Contacts(limits=False, self_collision=False)
+    simulation = Simulation(khr1, ground=Ground.empty(), contacts=nothing)
+    return simulation.run(khr1.neutral(), v, t_end=0.05)
 
 
 def first(run: Run) -> Run:
