@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a time step of the walking KHR-1: humans_sim beside MuJoCo.
+"""Cost of a time step of the walking or standing KHR-1: humans_sim beside MuJoCo.
 
 Both follow the same angles of a walking pattern with the same drives (a spring and a
 damper in every joint, the inertia of the rotors), on the same eight corners with the
@@ -83,12 +83,14 @@ class Drives(Actuation):
         return self._table
 
 
-def angles_of_walk(model: hs.Model, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+def angles_of_walk(
+    model: hs.Model, seconds: float, speed: float = SPEED
+) -> tuple[np.ndarray, np.ndarray]:
     """Angles of the pattern every PERIOD, and where it has its base at the end."""
     pattern, rows = WalkPattern(model), []
     for k in range(round(seconds / PERIOD) + 2):
-        if k == 5:
-            pattern.command(SPEED, 0.0, 0.0)
+        if k == 5 and speed > 0.0:
+            pattern.command(speed, 0.0, 0.0)
         tick = pattern.tick(k * PERIOD)
         rows.append(tick.joints)
     return np.array(rows), tick.q
@@ -145,14 +147,18 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=6.0, help="of the walk")
-    seconds = parser.parse_args().seconds
+    parser.add_argument(
+        "--speed", type=float, default=SPEED, help="of the walk [m/s]; 0: it stands"
+    )
+    options = parser.parse_args()
+    seconds = options.seconds
     console = Console(width=100)
     machine = f"On {platform.machine()}, Python {platform.python_version()}"
     console.print(machine if peer is None else f"{machine}, MuJoCo {peer.VERSION}")
     model = hs.load_model("khr1")
-    angles, end = angles_of_walk(model, seconds)
+    angles, end = angles_of_walk(model, seconds, options.speed)
     library_steps(model, angles, STEPS[0])  # compiles
-    title = f"KHR-1 walks {seconds:g} s"
+    title = f"KHR-1 {'walks' if options.speed > 0.0 else 'stands'} {seconds:g} s"
     table = Table("step", "method", title=title, title_justify="left")
     for column in (
         "median us",
