@@ -66,6 +66,7 @@ SMALLEST = {
     "retarget": "",
     "right_hand_side": "--rounds 2 --runs 1",
     "sand_walk": "--end 0.05",
+    "scene_steps": "--boxes 1",
     "self_collision": "0.05",
     "simulation_client": "",
     "simulation_services": "--help",
