@@ -10,6 +10,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.results.bounces import explained_gaps
 
 NAME = "largest gap x force"
 STEP = 1e-3
@@ -98,3 +99,24 @@ def test_without_the_model_all_speeds_together_count() -> None:
     run = dropped(0.5)
     info = {**run.info, "model": {"name": "gone.urdf"}}
     assert replace(run, info=info).check()[NAME].ok
+
+
+def test_a_link_has_its_own_speed() -> None:
+    """How fast an arm turns explains no gap between a thigh and a shank."""
+    robot = hs.load_model("khr1")
+    sim = hs.Simulation(robot, method="time_stepping", time_step=STEP)
+    run = sim.run(robot.neutral(), t_end=0.01, sampling_period=STEP)
+    v, shoulder = run.v.copy(), run.velocity_names.index("r_shoulder_pitch")
+    v[:, shoulder] += 50.0
+    rows = np.array([len(run) - 1])
+    slow, fast = (explained_gaps(r, rows)[0] for r in (run, replace(run, v=v)))
+    arms = [k for k, name in enumerate(run.table.names) if "arm" in name.split(".")[0]]
+    legs = [
+        k
+        for k, name in enumerate(run.table.names)
+        if {s.split(".")[0][2:] for s in name.split("/")} <= {"thigh", "shank", "foot"}
+    ]
+    assert len(arms) > 4
+    assert len(legs) > 4
+    np.testing.assert_allclose(fast[legs], slow[legs], rtol=1e-12)
+    assert fast[arms].max() > 10.0 * slow[arms].max()

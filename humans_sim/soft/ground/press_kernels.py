@@ -25,8 +25,8 @@ from humans_sim.core.dense_kernels import (
     forward_rows,
     lu_factor,
     lu_solve,
-    solve_upper,
     solve_upper_transposed,
+    solve_upper_vector,
     times_columns,
     times_rows,
 )
@@ -296,7 +296,7 @@ def _by_velocity(law, equations, at, accepted):
     v, normal = at
     count, nv = rows.shape[0], v.shape[0]
     speeds, impulses = np.empty((count, 3)), np.empty((count, 3))
-    results = (speeds, impulses, np.empty((nv, 1)))
+    results = (speeds, impulses, np.empty(nv))
     acts, tangent = np.full(count, -1), np.empty((count, 2))
     order, shift, push = np.empty(nv, np.int64), np.empty(nv), np.empty(count)
     active, gain, rest = np.empty(0, np.int64), np.empty((0, nv)), np.empty(0)
@@ -345,7 +345,7 @@ def _missing(law, equations, v, normal, results):
         v: velocity at the end (nv,).
         normal: impulses (k,).
         results: speeds of the points (k, 3), impulses inside their cones (k, 3), and a
-            buffer (nv, 1); are filled.
+            buffer (nv,); are filled.
 
     Returns:
         energy of what is missing [J]; largest speed of it [m/s].
@@ -357,9 +357,9 @@ def _missing(law, equations, v, normal, results):
     flat = rows.reshape(3 * count, nv)
     times_rows(flat, v, speeds.reshape(-1))
     for i in range(nv):
-        lacking[i, 0] = load[i]
+        lacking[i] = load[i]
         for j in range(nv):
-            lacking[i, 0] -= mass[i, j] * v[j]
+            lacking[i] -= mass[i, j] * v[j]
     energy, worst = 0.0, 0.0
     for c in range(count):
         impulses[c, 0] = max(normal[c], 0.0)
@@ -373,15 +373,15 @@ def _missing(law, equations, v, normal, results):
         for i in range(3):
             if impulses[c, i] != 0.0:
                 for j in range(nv):
-                    lacking[j, 0] += impulses[c, i] * rows[c, i, j]
-    solve_upper(factored[0], factored[1], lacking)
+                    lacking[j] += impulses[c, i] * rows[c, i, j]
+    solve_upper_vector(factored[0], factored[1], lacking)
     for j in range(nv):
-        energy += lacking[j, 0] ** 2
-    solve_upper_transposed(factored[0], lacking.ravel())
+        energy += lacking[j] ** 2
+    solve_upper_transposed(factored[0], lacking)
     for r in range(3 * count):
         error = 0.0
         for j in range(nv):
-            error += flat[r, j] * lacking[j, 0]
+            error += flat[r, j] * lacking[j]
         worst = max(worst, abs(error))
     return energy, worst
 

@@ -86,3 +86,30 @@ def test_a_push_is_made_step_by_step(khr1: hs.Model) -> None:
     stepper.push("", np.zeros(3), np.array([0.2, 0.0, 0.0]), duration=0.005)
     stepper.advance(0.02)
     assert stepper.q[0] - before > 1e-3
+
+
+def test_steps_are_halved_in_a_series_as_one_by_one(
+    khr1: hs.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limp joints that whirl: parts, energies and motion are those of single steps."""
+    v = 12.0 * np.random.default_rng(5).normal(size=khr1.nv)
+    ends = []
+    for several in (True, False):
+        sim = hs.Simulation(
+            khr1, ground=hs.Ground.empty(), method="time_stepping", time_step=8 * STEP
+        )
+        with monkeypatch.context() as patch:
+            if not several:
+                patch.setattr(ImpulseSteps, "take_until", lambda *_: False)
+            stepper = sim.start(khr1.neutral(), v)
+            stepper.advance(160 * STEP)
+        assert isinstance(stepper, TimeStepper)
+        ends.append(stepper)
+    one, other = ends
+    assert one.steps.halved_steps == other.steps.halved_steps > 2
+    np.testing.assert_allclose(one.q, other.q, atol=1e-9)
+    np.testing.assert_allclose(one.v, other.v, atol=1e-6)
+    np.testing.assert_array_equal(one.mode, other.mode)
+    assert one.steps.energy_taken == pytest.approx(other.steps.energy_taken, abs=1e-9)
+    worst = one.steps.worst_energy_error
+    assert worst == pytest.approx(other.steps.worst_energy_error, rel=1e-6)
