@@ -32,7 +32,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 KERNELS=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated studies-emulated test-ros studies-ros test-newer studies-newer lint bench lock licences files clean
+.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated studies-emulated test-ros studies-ros test-newer studies-newer test-oldest oldest lint bench lock licences files clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -151,6 +151,16 @@ test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13
 studies-newer: ## the long tests on the second Python
 	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer studies
 
+# What has no wheels of Python 3.13 is left to an older one.
+OLDEST_PYTHON = $(shell for python in python3.12 python3.11 $(PYTHON); do $$python -c "" 2>/dev/null && command -v $$python && break; done)
+OLDEST_TESTS := test/models test/nodes test/observation/base test/cli/test_main.py $(patsubst %,test/dynamics/test_%.py,integrators joint_dissipation soles)
+test-oldest: ## some tests with the oldest versions that pyproject.toml allows: those of Ubuntu 24.04
+	$(MAKE) --no-print-directory oldest VENV=.venv.oldest PYTHON=$(OLDEST_PYTHON) ROS=$(ROS) KERNELS=0
+
+oldest: setup
+	$(INSTALL_LOCKED) --no-deps -r requirements/oldest.lock
+	$(BIN)/python -m pytest -m "not study" $(PYTEST_ARGS) $(OLDEST_TESTS)
+
 docs: setup $(VENV)/.docs ## the documentation as pages, in build/docs/html, to read offline
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs/html
 	$(BIN)/python docs/check_spelling.py
@@ -182,6 +192,7 @@ lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for
 	$(BESIDE) pyproject.toml --extra bench -o requirements/bench.lock
 	$(BESIDE) --group docs -o requirements/docs.lock
 	$(COMPILE) -c requirements/library.lock -c requirements/ros.lock --group build -o requirements/build.lock
+	$(COMPILE) --resolution lowest-direct --override requirements/noble_versions.txt pyproject.toml -o requirements/oldest.lock
 
 licences: setup ## list the licences of what is installed, and check them
 	$(BIN)/python .ci/licences.py

@@ -6,12 +6,16 @@ its strides, compared with normal gait in numbers (Perry and Burnfield) and, whe
 recordings are given (``--static``, ``--walk``, ``--marker-set``, ``--force-file``),
 with the walk of a person: correlation r and rms [degrees]. A stride begins where a foot
 comes to bear load, by the contacts in the simulation, by the plates of the recording.
-Vertical forces are low-passed at 15 Hz, as those of force plates are.
+Vertical forces are low-passed at 15 Hz, as those of force plates are; the largest one
+just after a strike ("strike") also as it is, in time steps of 1 ms. ``--slopes`` climbs
+[degrees].
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -107,10 +111,22 @@ def humps(run: hs.Run) -> tuple[float, float, float]:
     return float(first), float(trough), float(second)
 
 
+def strike_force(model: Model, run: hs.Run, found: list[Stride]) -> float:
+    """Largest vertical force in the first 15 % of a stride over the weight, median."""
+    loads = {side: foot_load(model, run, side) for side in ("l", "r")}
+    largest = []
+    for stride in found:
+        early = stride.start + 0.15 * (stride.end - stride.start)
+        rows = (run.t >= stride.start) & (run.t < early)
+        largest.append(loads[stride.side][rows].max())
+    return float(np.median(largest)) / (model.mass * 9.81)
+
+
 def main() -> None:
-    """Walk at each speed and print a row."""
+    """Walk at each speed, on each slope, and print a row."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speeds", type=float, nargs="+", default=[1.0])
+    parser.add_argument("--slopes", type=float, nargs="+", default=[0.0])
     parser.add_argument("--strides", type=float, default=10.5)
     parser.add_argument("--method", default="time_stepping")
     parser.add_argument("--static", type=Path)
@@ -127,19 +143,26 @@ def main() -> None:
     table = Table(title=f"Human36 walks, {options.method}")
     for name in ("wanted", "speed", "strides", "beside", "r hip, knee, ankle"):
         table.add_column(name)
-    for name in ("rms [deg]", "knee stance, swing", "force / weight", "cost", "check"):
+    for name in ("rms [deg]", "knee stance, swing", "force / weight", "strike", "cost"):
         table.add_column(name)
-    for speed in options.speeds:
-        walk = GaitWalk(GaitCycle(model, GaitSettings(speed=speed)))
+    table.add_column("check")
+    for speed, slope in itertools.product(options.speeds, options.slopes):
+        angle = math.radians(slope)
+        walk = GaitWalk(GaitCycle(model, GaitSettings(speed=speed, slope=angle)))
         simulation = hs.Simulation(
-            model, hs.IdealTorque(model), walk, method=options.method, stands=True
+            model,
+            hs.IdealTorque(model),
+            walk,
+            method=options.method,
+            ground=hs.Ground.slope(angle),
+            stands=True,
         )
         end = options.strides * walk.cycle.period
         start = walk.start(), walk.start_velocity()
         try:
             run = simulation.run(*start, t_end=end, sampling_period=0.005)
         except hs.errors.SimulationError as error:
-            console.print(f"{speed} m/s: {error}")
+            console.print(f"{speed} m/s, {slope} degrees: {error}")
             continue
         summary = WalkSummary.of_run(run)
         found = [
@@ -158,7 +181,7 @@ def main() -> None:
             r = " ".join(f"{np.corrcoef(a, b)[0, 1]:.3f}" for a, b in pairs)
             rms = " ".join(f"{np.sqrt(np.mean((a - b) ** 2)):.1f}" for a, b in pairs)
             table.add_row(
-                f"{speed:g}",
+                f"{speed:g} m/s, {slope:g} deg",
                 f"{summary.speed:.3f}",
                 f"{len(found)}",
                 beside,
@@ -166,6 +189,7 @@ def main() -> None:
                 rms,
                 bends,
                 forces,
+                f"{strike_force(model, run, found):.2f}",
                 f"{summary.cost_of_transport:.2f}",
                 check,
             )

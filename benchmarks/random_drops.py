@@ -43,6 +43,7 @@ from rich.table import Table
 import humans_sim as hs
 from humans_sim.contact.geometry.link_pairs import usual_pairs
 from humans_sim.models.collision_shapes import collision_shapes
+from humans_sim.models.points import frame_index
 
 MODELS = ("khr1", "bip", "human36")
 METHODS = ("time_stepping", "event_driven")
@@ -117,7 +118,7 @@ def layers(model: hs.Model) -> dict[int, float]:
     points = model.tag_points(model.contact_names)
     found = {}
     for sole in model.soles:
-        frame = model.pin.frames[model.pin.getFrameId(sole.name)]
+        frame = model.pin.frames[frame_index(model.pin, sole.name)]
         joint, up = int(frame.parentJoint), frame.placement.rotation[:, 2]
         corners = points.local[points.row == list(points.joints).index(joint)]
         length = float(np.linalg.norm(np.ptp(corners, axis=0)))

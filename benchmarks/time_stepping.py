@@ -5,9 +5,9 @@ Both follow the same angles of a walking pattern with the same drives (a spring 
 damper in every joint, the inertia of the rotors), on the same eight corners with the
 same friction and the same time step; a second row of humans_sim has the whole body
 touch the ground and itself, as it does by default. Timed are the steps between two
-commands, over their number, in one run and by the processor's time: humans_sim from
-Python with all it does there, MuJoCo's in C. The laws of contact differ: rigid here,
-gaps end at zero; MuJoCo's contacts give way.
+commands, over their number, in one run, in turns and by the processor's time:
+humans_sim from Python with all it does there, MuJoCo's in C. The laws of contact
+differ: rigid here, gaps end at zero; MuJoCo's contacts give way.
 
 Beside the cost stand what each sees: the deepest penetration, the slip of the feet as
 the distance that the base falls behind the pattern, and the contact problems that kept
@@ -150,6 +150,9 @@ def main() -> None:
     parser.add_argument(
         "--speed", type=float, default=SPEED, help="of the walk [m/s]; 0: it stands"
     )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="in turns: the machine's speed changes"
+    )
     options = parser.parse_args()
     seconds = options.seconds
     console = Console(width=100)
@@ -171,24 +174,28 @@ def main() -> None:
     ):
         table.add_column(column, justify="right")
     for step in STEPS:
-        results = []
-        for body, name in ((True, "whole body"), (False, "eight corners")):
-            *measured, rough = library_steps(model, angles, step, body)
-            results.append((name, measured, str(rough)))
-        if peer is not None:
-            results.append(("MuJoCo", list(peers(model, angles, step)), ""))
-        least = float(np.median(results[-1][1][0]))
-        for name, (times, deepest, distance), text in results:
+        results: dict[str, tuple[list[np.ndarray], list[float], str]] = {}
+        for _ in range(options.rounds):
+            for body, name in ((True, "whole body"), (False, "eight corners")):
+                times, *seen, rough = library_steps(model, angles, step, body)
+                results.setdefault(name, ([], seen, str(rough)))[0].append(times)
+            if peer is not None:
+                times, *seen = peers(model, angles, step)
+                results.setdefault("MuJoCo", ([], seen, ""))[0].append(times)
+        spent = {name: np.concatenate(rounds) for name, (rounds, *_) in results.items()}
+        least = float(np.median(list(spent.values())[-1]))
+        for name, (_, (deepest, distance), rough) in results.items():
+            times = spent[name]
             table.add_row(
                 f"{1e3 * step:g} ms",
                 name,
                 f"{1e6 * np.median(times):.0f}",
                 f"{1e6 * np.mean(times):.0f}",
                 f"{np.median(times) / least:.2f}",
-                f"{seconds / np.sum(times):.1f}",
+                f"{seconds * options.rounds / np.sum(times):.1f}",
                 f"{deepest:.0e}",
                 f"{distance:.3f} of {end[0]:.3f}",
-                text,
+                rough,
             )
         table.add_section()
     console.print(table)

@@ -38,7 +38,8 @@ ROUNDS = 3
 
 def library(steps: int) -> float:
     """Real-time factor of the library, by the parameters of the graph."""
-    given = yaml.safe_load(GRAPH.parameters.read_text())["dynamics"]["ros__parameters"]
+    parameters = yaml.safe_load(GRAPH.parameters.read_text())
+    given = parameters["/**/dynamics"]["ros__parameters"]
     model = hs.load_model("khr1")
     walker = Walker(model, period=given["sampling_period"])
     simulation, _ = walking_robot(

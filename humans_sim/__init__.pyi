@@ -131,6 +131,7 @@ from humans_sim.models import Model as Model
 from humans_sim.models import load_model as load_model
 from humans_sim.models.humans_view import FrameView as FrameView
 from humans_sim.models.links import LinkCoordinates as LinkCoordinates
+from humans_sim.observation.base.drift import DriftRates as DriftRates
 from humans_sim.observation.base.feedback import MeasuredState as MeasuredState
 from humans_sim.observation.base.feedback import ObserverFeedback as ObserverFeedback
 from humans_sim.observation.base.observer import BaseObserver as BaseObserver

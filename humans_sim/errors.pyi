@@ -72,6 +72,7 @@ from humans_sim.kondo.protocol.rcb1 import ProtocolError as ProtocolError
 from humans_sim.kondo.protocol.serial_port import LinkError as LinkError
 from humans_sim.kondo.protocol.serial_port import PortChoiceError as PortChoiceError
 from humans_sim.kondo.protocol.serial_port import PortError as PortError
+from humans_sim.models.collision_shapes import MissingMeshError as MissingMeshError
 from humans_sim.models.legs import NoBipedError as NoBipedError
 from humans_sim.observation.base.observer import ObservationError as ObservationError
 from humans_sim.observation.draft.draft_set import (

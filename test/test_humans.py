@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import typer.main
 
 import humans_sim as hs
 from humans_sim.cli.commands import app
+from humans_sim.observation.markers import write_trc
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "humans.md"
@@ -138,6 +142,49 @@ def parse_command(words: list[str]) -> None:
     chosen = command.get_command(context, name)  # type: ignore[attr-defined]
     assert chosen is not None, name
     chosen.make_context(name, rest)
+
+
+COMMANDS = sorted(
+    {item for _, here in table() for item in quoted(here) if item.startswith("humans-")}
+)
+ENDLESS = {"up": ("--headless", "--seconds", "5"), "adjust": ("--seconds", "5")}
+"""What lets commands end that otherwise wait for a person."""
+
+
+@pytest.fixture(scope="module")
+def measures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of 9.6, with the recording of the package and its subject."""
+    top = tmp_path_factory.mktemp("humans")
+    folder = top / "Measures" / "Walking" / "Subject01"
+    folder.mkdir(parents=True)
+    recording = ROOT / "config" / "recordings" / "fl_c_dat#106.csv"
+    shutil.copy(recording, folder)
+    human = hs.load_model("human36")
+    parameters = top / "Measures" / "ReconstructionParameters.csv"
+    hs.write_reconstruction_parameters(parameters, "01", human)
+    trial = hs.synthetic_trial(human, "canonical", duration=0.3)
+    write_trc(trial, top / "walk.trc")
+    (top / "leds.yaml").write_text(f"{human.tag_names[0]}: {trial.names[0]}\n")
+    return top
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_runs(command: str, measures: Path) -> None:
+    """As typed, where the manual's folders are; a graph for a moment."""
+    words = shlex.split(command)[1:]
+    if words[0] == "up":
+        pytest.importorskip("humans_msgs")
+    done = subprocess.run(
+        [sys.executable, "-m", "humans_sim", *words, *ENDLESS.get(words[0], ())],
+        cwd=measures,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    if "Measures" in words:  # the person is that of ReconstructionParameters.csv
+        assert list(measures.rglob("RecPos106.csv")), done.stdout
 
 
 def test_reasons_are_given() -> None:

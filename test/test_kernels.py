@@ -51,3 +51,22 @@ def test_kernels_round_as_they_are_written(found: dict[str, ast.FunctionDef]) ->
         if any("fastmath" in ast.dump(mark) for mark in node.decorator_list)
     ]
     assert loose == []
+
+
+def test_what_borrows_calls_what_borrows(found: dict[str, ast.FunctionDef]) -> None:
+    """A kernel without references hands that on: one that makes arrays would fail."""
+    borrowing = {
+        name: node
+        for name, node in found.items()
+        if any("borrows" in ast.dump(mark) for mark in node.decorator_list)
+    }
+    assert len(borrowing) > 50
+    counting = {name.partition(":")[2] for name in found.keys() - borrowing.keys()}
+    counting -= {name.partition(":")[2] for name in borrowing}
+    calls = [
+        (name, part.func.id)
+        for name, node in borrowing.items()
+        for part in ast.walk(node)
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+    ]
+    assert [call for call in calls if call[1] in counting] == []

@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "requirements"
 LOCKS = ["library.lock", "ros.lock", "build.lock", "bench.lock", "docs.lock"]
+OLDEST = "oldest.lock"
+"""Installed over the others, for one run of tests."""
 HASH = "    --hash=sha256:[0-9a-f]{64}"
 
 
@@ -23,7 +25,7 @@ def pins(name: str) -> list[tuple[str, str]]:
     return re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([\w.+!-]+)", text, re.M)
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, OLDEST])
 def test_one_version_for_every_python(name: str) -> None:
     """No package is locked twice, so all Pythons and machines test the same code."""
     count = Counter(package for package, _ in pins(name))
@@ -31,7 +33,7 @@ def test_one_version_for_every_python(name: str) -> None:
     assert [package for package, times in count.items() if times > 1] == []
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, OLDEST])
 def test_every_package_has_hashes(name: str) -> None:
     """A package is a pinned version followed by hashes; there is nothing else."""
     package = rf"[\w.\[\]-]+==[^\s;]+( ; [^\n]+)?( \\\n{HASH})+\n"
@@ -45,6 +47,18 @@ def test_locks_agree() -> None:
     for name in LOCKS:
         for package, version in pins(name):
             assert versions.setdefault(package, version) == version, package
+
+
+def test_the_oldest_are_those_that_are_asked_for() -> None:
+    """Every dependency at its lower bound, and what Ubuntu 24.04 has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    locked = dict(pins(OLDEST))
+    for line in project["dependencies"]:
+        name, bound = re.match(r"([\w-]+)>=([\w.]+)", line).groups()
+        version = locked[name]
+        assert version == bound or version.startswith(f"{bound}."), name
+    for line in (FOLDER / "noble_versions.txt").read_text().splitlines()[1:]:
+        assert line.split("==")[1] == locked[line.split("==")[0]], line
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,11 @@ ROSDEP = {
     "coal": "coal",
     "jinja2": "python3-jinja2",
     "matplotlib": "python3-matplotlib",
-    "numba": "python3-numba",
     "numpy": "python3-numpy",
     "serial": "python3-serial",
     "pinocchio": "pinocchio",
     "rich": "python3-rich",
     "scipy": "python3-scipy",
-    "trimesh": "python3-trimesh-pip",
-    "typer": "python3-typer",
     "yaml": "python3-yaml",
     "xacro": "xacro",
     "hypothesis": "python3-hypothesis",
@@ -43,7 +40,7 @@ ROSDEP = {
     "PIL": "python3-pil",
 }
 NO_KEY = {"distributed", "ezc3d", "mcap", "mcap_ros2", "osqp", "sksundae", "viser"}
-NO_KEY |= {"yourdfpy"}
+NO_KEY |= {"numba", "trimesh", "typer", "yourdfpy"}
 NO_KEY |= {"msgspec", "websockets", "zstandard"}  # they come with viser
 # Packages whose name is not that of their module.
 PACKAGES = {
@@ -113,6 +110,33 @@ def test_imports_are_dependencies_of_ros() -> None:
 def declared(requirements: list[str]) -> set[str]:
     """Names of the packages in a list of requirements."""
     return {re.match(r"[\w.-]+", line).group() for line in requirements}
+
+
+def bounds(requirements: list[str]) -> dict[str, str]:
+    """Lower bounds of requirements, by package."""
+    pairs = [re.match(r"([\w-]+)[>=]=([\w.]+)", line) for line in requirements]
+    return {pair[1]: pair[2] for pair in pairs if pair}
+
+
+def test_ubuntu_has_all_that_is_needed() -> None:
+    """By a rosdep key, in a version that is enough, or by pip beside it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = bounds(project["dependencies"])
+    folder = ROOT / "requirements"
+    noble = bounds((folder / "noble.txt").read_text().splitlines())
+    apt = bounds((folder / "noble_versions.txt").read_text().splitlines())
+    package = parse_package(str(ROOT / "package.xml"))
+    run = {dependency.name for dependency in package.exec_depends}
+    keys = {PACKAGES.get(module, module): key for module, key in ROSDEP.items()}
+    for name, bound in needed.items():
+        by_pip = name in noble
+        assert by_pip != (keys.get(name) in run), name
+        # The oldest version that is tested is that of Ubuntu.
+        assert (noble[name] if by_pip else apt.get(name, bound)) == bound, name
+    extras = project["optional-dependencies"]
+    assert set(noble) - set(needed) == {"ezc3d"} and bounds(extras["c3d"]).items() <= (
+        noble.items()
+    )
 
 
 @pytest.mark.study

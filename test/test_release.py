@@ -171,7 +171,7 @@ def test_containers() -> None:
     called = called_targets(docker + container["postCreateCommand"])
     assert "setup" in called and set(called) <= make_targets()
     port = yaml.safe_load((ROOT / "config" / "params" / "walk.yaml").read_text())
-    assert container["forwardPorts"] == [port["viewer"]["ros__parameters"]["port"]]
+    assert container["forwardPorts"] == [port["/**/viewer"]["ros__parameters"]["port"]]
 
 
 def test_pixi_calls_make() -> None:

@@ -28,6 +28,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.models import Model
 from humans_sim.models.links import SUSPENSION_PREFIX
+from humans_sim.models.points import frame_index
 from humans_sim.results.records import Event, Signal
 
 CABLE_TAUT = "cable_taut"
@@ -97,7 +98,7 @@ class Hoist(Actuation):
         self.stiffness, self._damping = stiffness, damping
         self._times, self._paid = knots.T
         tree = model.pin
-        self._frame = tree.getFrameId(links[self.tags[0]])
+        self._frame = frame_index(tree, links[self.tags[0]])
         zero, data = model.neutral(), model.data()
         pin.framesForwardKinematics(tree, data, zero)
         rows = [model.tag_names.index(name) for name in self.tags]

@@ -47,6 +47,7 @@ from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.actuation_interface import pull
 from humans_sim.models import Model
 from humans_sim.models.legs import corner_places, leg_chains
+from humans_sim.models.points import frame_index
 
 SERVO = "servo"
 """Key of the numbers in a file of ``config/robots``."""
@@ -122,12 +123,15 @@ LAG = 0.02
 """Damping over gain [s]."""
 ROTOR = 0.003
 """Inertia of a rotor, at the joint, over what it carries."""
+SPEED = 20.0
+"""Assumed where a file has none, as MJCF never has: drives of legs reach 15 to 35
+[rad/s]."""
 _STEP = 1e-3
 """Time step at which a damped rotor must not rattle [s]."""
 
 
 def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
-    """Numbers of a servo for every joint that has an effort and a velocity limit.
+    """Numbers of a servo for every joint that has a limit of its effort.
 
     Empty for models without two soles, which no servo has to hold upright.
     """
@@ -138,7 +142,7 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
     weight = model.mass * gravity
     feet = [
-        int(model.pin.frames[model.pin.getFrameId(sole.name)].parentJoint)
+        int(model.pin.frames[frame_index(model.pin, sole.name)].parentJoint)
         for sole in model.soles
     ]
     places = [model.frame_pose(q, sole.name).translation for sole in model.soles]
@@ -156,8 +160,10 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
         joint = int(model.pin.getJointId(name))
         effort = float(model.pin.effortLimit[6 + j])
         speed = float(model.pin.velocityLimit[6 + j])
-        if not (0 < effort < math.inf and 0 < speed < math.inf):
+        if not 0 < effort < math.inf:
             continue
+        if not 0 < speed < math.inf:
+            speed = SPEED
         if joint in legs:
             gain, carried = holding, model.mass * height**2
         else:

@@ -37,7 +37,7 @@ class Row(NamedTuple):
 FALL_HEIGHT = 0.6
 """Height of the base below which it has fallen, in heights at the start."""
 RECOVERY = 0.5
-"""Who is up again after this time did not fall [s]: one bows to rise from a chair."""
+"""Who is low, and up again after this time, did not fall [s]."""
 EDGE = 0.01
 """The zero-moment point is on an edge where it is this near, in lengths of a sole."""
 _LEAST_DISTANCE = 0.05
@@ -264,12 +264,17 @@ def fall_sample(motion: RunMotion) -> int | None:
 
 
 def _fall(motion: RunMotion) -> int | None:
-    """First sample at which the biped is down and does not come up again at once."""
+    """First sample at which the biped is down and does not come up again at once.
+
+    Who bows without getting low and straightens, as to rise from a chair, is not down.
+    """
     t = motion.run.t
     low = motion.base_height < FALL_HEIGHT * max(float(motion.base_height[0]), 0.0)
     tilt = RobotSetup.of_model(motion.model).fall_tilt
     for first, last in stretches((motion.tilt > tilt) | low):
-        if last == len(t) - 1 or t[last + 1] - t[first] > RECOVERY:
+        if last == len(t) - 1:
+            return first
+        if low[first : last + 1].any() and t[last + 1] - t[first] > RECOVERY:
             return first
     return None
 

@@ -55,6 +55,7 @@ from humans_sim.analysis.foot_contacts import (
 from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
+from humans_sim.models.points import frame_index
 from humans_sim.observation.markers.filters import zero_phase
 from humans_sim.observation.markers.force_plate import ForcePlate, GroundReaction
 from humans_sim.observation.posture.result import Reconstruction
@@ -391,7 +392,7 @@ def _balance(
     known = np.zeros((n, len(soles)), dtype=bool)
     if loads is not None:
         wrenches, known = loads.wrenches.copy(), loads.known
-    frames = [model.pin.getFrameId(sole) for sole in soles]
+    frames = [frame_index(model.pin, sole) for sole in soles]
     joints = [model.pin.frames[frame].parentJoint for frame in frames]
     low, slow = (contacts.height / HEIGHT) ** 2, (contacts.speed / SPEED) ** 2
     penalty = (1.0 + low) * (1.0 + slow)

@@ -340,6 +340,7 @@ def observe_run(
     *,
     quantisation: float = 0.0,
     speeds: bool = True,
+    attitude: bool = False,
     **options: Any,
 ) -> ObservedRun:
     """Let an observer follow a run by its joint angles and sole forces.
@@ -349,6 +350,7 @@ def observe_run(
         run: a run of that model.
         quantisation: step of the encoders; angles are rounded to it [rad].
         speeds: whether the observer is given the joint speeds, which are exact.
+        attitude: whether it is given the attitude of the base, which is exact.
         options: of :class:`BaseObserver`; unless they say where it starts, it starts at
             the true pose.
 
@@ -374,6 +376,7 @@ def observe_run(
             joints[k],
             run.v[k, 6:] if speeds else None,
             sole_forces={name: force[k] for name, force in forces.items()},
+            attitude=run.q[k, 3:7] if attitude else None,
         )
         for k, t in enumerate(run.t)
     )

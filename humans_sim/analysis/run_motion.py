@@ -17,6 +17,7 @@ from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError, RunFileError
 from humans_sim.models import Model
 from humans_sim.models.legs import contacts_of, tag_places
+from humans_sim.models.points import frame_index
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_model
 from humans_sim.results.records import POINT
@@ -160,7 +161,7 @@ def _rotations(quaternions: np.ndarray) -> np.ndarray:
 
 def _places(model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Centre of mass (n, 3), tags (n, ntags, 3), soles: x, y, z, heading (n, ns, 4)."""
-    frames = [model.pin.getFrameId(sole.name) for sole in model.soles]
+    frames = [frame_index(model.pin, sole.name) for sole in model.soles]
     tags = np.empty((len(q), len(model.tag_names) + 1, 3))
     poses = np.empty((len(q), len(frames), 4))
     data = model.buffers

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -176,10 +177,12 @@ def gait_control(request: ControlSection) -> ControlSetup:
     from humans_sim.control.gait.gait_walk import GaitWalk
 
     value, actuation, model, scene = request
-    given = value.fields(("speed",), ("period",))
+    given = value.fields(("speed",), ("period", "slope"))
     period = period_of(given)
+    slope = given["slope"].number() if "slope" in given else 0.0
     with located_errors(value):
-        settings = GaitSettings(speed=given["speed"].positive())
+        speed = given["speed"].positive()
+        settings = GaitSettings(speed=speed, slope=math.radians(slope))
         cycle = GaitCycle(model, settings, gravity_of(scene))
         walk = GaitWalk(cycle, period)
     torques = torques_of(actuation, model)

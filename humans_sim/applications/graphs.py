@@ -7,10 +7,11 @@ The same files serve ``humans-sim up`` (nodes composed in one process) and
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.errors import ParameterError, printable
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource, resource_names
 from humans_sim.core.yaml_file import read_yaml
@@ -70,6 +71,34 @@ def read_graph(name: str) -> Graph:
         topics=topics,
         latched=frozenset(words("latched")),
     )
+
+
+_NAMESPACE = re.compile(r"(/?[A-Za-z_]\w*)*/?", re.ASCII)
+
+
+def checked_namespace(namespace: str) -> str:
+    """A namespace with its slash, as ``/robot1``; empty for none.
+
+    Raises:
+        ParameterError: it is not one of ROS 2.
+    """
+    if not _NAMESPACE.fullmatch(namespace):
+        raise ParameterError(
+            f"a namespace is letters, digits and _, parts separated by /, not "
+            f"'{printable(namespace)}'"
+        )
+    name = namespace.strip("/")
+    return f"/{name}" if name else ""
+
+
+def tf_remappings(namespace: str, frame_prefix: str) -> list[tuple[str, str]]:
+    """Topics of TF of a graph: in its namespace, unless its frames have a prefix.
+
+    Frames of robots that share a tree need names of their own.
+    """
+    if not namespace or frame_prefix:
+        return []
+    return [("/tf", "tf"), ("/tf_static", "tf_static")]
 
 
 def controllers_file(model: str) -> Path:

@@ -7,6 +7,7 @@ screening of a recording before the search.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -26,7 +27,7 @@ from humans_sim.observation.markers.marker_set import (
 )
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.read import read_markers
-from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.markers.trial import MarkerFileError, MarkerTrial
 from humans_sim.observation.reconstruction_options import ReconstructionOptions
 from humans_sim.observation.screening.screen import (
     AxesKnown,
@@ -175,6 +176,10 @@ def calibrate_recordings(
 
 SUBJECT = "subject.yaml"
 """File of the person whose recordings lie beside or below it."""
+PARAMETERS = "ReconstructionParameters.csv"
+"""File of all persons of a tree of folders, as in the manual of HuMAnS (9.6.2)."""
+_NUMBERED = re.compile(r"Subject(\d+)")
+"""Folder of a person's recordings in such a tree."""
 
 
 class UnknownPersonError(HumansError, LookupError):
@@ -183,7 +188,8 @@ class UnknownPersonError(HumansError, LookupError):
     def __init__(self, recording: object) -> None:
         super().__init__(
             f"{recording}: nobody said who this is: put a {SUBJECT} beside it "
-            "(humans-sim calibrate makes one), or give a subject or a marker set"
+            "(humans-sim calibrate makes one), or give a subject or a marker set; a "
+            f"{PARAMETERS} is for folders Subject01, Subject02, ..."
         )
 
 
@@ -198,6 +204,7 @@ class Person:
         mass: [kg].
         static: trial of standing still from which the person is measured first; None:
             the usual body of that stature and mass.
+        number: of the subject, where its file is one of all persons.
     """
 
     subject: Path | None = None
@@ -206,6 +213,7 @@ class Person:
     height: float | None = None
     mass: float | None = None
     static: Path | None = None
+    number: str = ""
 
     def absolute(self) -> Person:
         """The same with whole paths: workers may run in another folder."""
@@ -235,7 +243,7 @@ class Person:
             HumansError: a file is wrong, or a size is.
         """
         if self.subject is not None:
-            return _calibrated(self.subject, content_hash(self.subject))
+            return _calibrated(self.subject, self.number, content_hash(self.subject))
         if self.static is None:
             return _usual(self, self._set_content())
         contents = [self._set_content(), content_hash(self.static)]
@@ -247,7 +255,8 @@ class Person:
     def identity(self) -> dict[str, Any]:
         """Data that distinguish this person from others, by content."""
         if self.subject is not None:
-            return {"subject": content_hash(self.subject)}
+            number = {"number": self.number} if self.number else {}
+            return {"subject": content_hash(self.subject), **number}
         identity = asdict(self) | {"marker_set": self._set_content()}
         if self.static is not None:
             identity["static"] = content_hash(self.static)
@@ -288,24 +297,42 @@ def choose_person(options: ReconstructionOptions) -> Person | None:
 def nearest_person(recording: Path, top: Path | None = None) -> Person | None:
     """The person of the nearest subject file.
 
+    A file of all persons counts where the recording is in a folder ``Subject01``, by
+    that number.
+
     Args:
         recording: beside or above which it lies.
         top: folder above which it is not looked for; None: that of the recording.
     """
     top = top or recording.parent
+    found = (_NUMBERED.fullmatch(folder.name) for folder in recording.parents)
+    number = next((match[1] for match in found if match), "")
     for folder in recording.parents:
         if (folder / SUBJECT).is_file():
             return Person(subject=folder / SUBJECT)
+        if number and (folder / PARAMETERS).is_file():
+            return Person(subject=folder / PARAMETERS, number=number)
         if folder == top:
             break
     return None
 
 
 @lru_cache(maxsize=4)
-def _calibrated(path: Path, content: str) -> tuple[Model, MarkerSet]:
+def _calibrated(path: Path, number: str, content: str) -> tuple[Model, MarkerSet]:
+    from humans_sim.observation.posture.humans_tables import (
+        read_reconstruction_parameters,
+    )
     from humans_sim.observation.posture.subject import load_subject
 
-    subject = load_subject(path)
+    if not number:
+        subject = load_subject(path)
+    else:
+        persons = read_reconstruction_parameters(path)
+        if number not in persons:
+            raise MarkerFileError(
+                f"it has no subject {number}, but {', '.join(persons)}", path
+            )
+        subject = persons[number]
     return subject.model(), subject.marker_set()
 
 

@@ -9,25 +9,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.derived import Derived, derived_settings
+from humans_sim.contact.geometry.convex_pairs import SLOTS
+from humans_sim.contact.geometry.link_pairs import pairs_at, usual_pairs
+from humans_sim.control.walking.derived import (
+    Derived,
+    catching_settings,
+    derived_settings,
+)
 from humans_sim.control.walking.settings import DEGREES, WalkSettings, walk_file
+from humans_sim.core.budget import CONTACTS
 from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.core.files import write_atomically
 from humans_sim.core.yaml_file import parse_yaml
 from humans_sim.models import Model
+from humans_sim.models.collision_shapes import collision_shapes
+from humans_sim.models.feet import Feet, Foot, find_feet, goes_backwards
 from humans_sim.models.files.urdf_file import urdf_parts
-from humans_sim.models.legs import Feet, Foot, find_feet
+from humans_sim.models.legs import NoBipedError
+from humans_sim.models.points import frame_index
 
 LEFT, RIGHT = "l_sole", "r_sole"
 """Frames of the soles: REP 120."""
 _SAME = 2e-3
 """How far a frame of the URDF may be from a sole that it is [m, 1]."""
+_CROWDED, _LIGHT = 0.75, 0.02
+"""Of the most contacts, those between links above which light ends of limbs, by their
+share of the robot's mass, go through each other."""
 _CORNERS = ("toe_left", "heel_left", "heel_right", "toe_right")
 _SHOWN = (
     *("turns", "com_height", "stance_width", "step_duration", "foot_lift"),
@@ -78,33 +92,104 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
     urdf = Path(urdf)
     if urdf.suffix.lower() in (".yaml", ".yml"):
         raise ModelFileError("must be a URDF: tables have their soles", urdf)
-    bare = Model(urdf_parts(urdf, beside=parse_yaml("{}")))
-    if not 0.0 < bare.mass < math.inf:
-        raise ModelFileError(f"a robot of {bare.mass:g} kg does not walk", urdf)
-    feet = find_feet(bare)
+    forward, bare, feet = _facing(urdf)
     soles, walk = draft_files(urdf)
     names = tuple(
         _sole_name(bare, name, foot)
         for name, foot in ((LEFT, feet.left), (RIGHT, feet.right))
     )
-    text = _soles_text(bare, feet, names)
+    text = _soles_text(bare, feet, names, forward)
     model = Model(urdf_parts(urdf, beside=parse_yaml(text, soles)))
     try:
         derived = derived_settings(model, names[0], names[1])
         settings = WalkSettings.of_names(model, *names)
+        size = settings.com_height, settings.stance_width
+        derived |= catching_settings(model, names[0], names[1], *size)
     except ParameterError as error:
         raise ModelFileError(str(error), urdf) from error
-    doubts = (*feet.doubts, *_doubts(model, feet))
+    overlapping = _overlapping(model, settings)
+    crowds = _crowds(model)
+    if overlapping or crowds:
+        text += _exclude_text(overlapping, crowds)
+        model = Model(urdf_parts(urdf, beside=parse_yaml(text, soles)))
+    turned = [f"{forward} of the root link is taken as forwards: feet and knees say so"]
+    doubts = (
+        *(turned if forward != "x" else ()),
+        *feet.doubts,
+        *_doubts(model, feet),
+        *(f"{a} and {b} overlap where it stands: left out" for a, b in overlapping),
+        *(
+            f"{len(crowd)} light links go through each other: {_some(crowd)}"
+            for crowd in crowds
+        ),
+    )
     files = {soles: text, walk: _walk_text(model, names, derived)}
     return RobotDraft(model, feet, settings, derived, files, doubts)
+
+
+def _facing(urdf: Path) -> tuple[str, Model, Feet]:
+    """The axis of the base that points forwards, the model turned so, and its feet."""
+
+    def turned(forward: str) -> Model:
+        return Model(urdf_parts(urdf, beside=parse_yaml(f"forward: {forward}")))
+
+    bare = Model(urdf_parts(urdf, beside=parse_yaml("{}")))
+    if not 0.0 < bare.mass < math.inf:
+        raise ModelFileError(f"a robot of {bare.mass:g} kg does not walk", urdf)
+    try:
+        feet = find_feet(bare)
+    except NoBipedError:
+        # Feet behind each other stand side by side on a base whose y goes forwards.
+        for forward in ("y", "-y"):
+            bare = turned(forward)
+            with suppress(NoBipedError):
+                if not goes_backwards(feet := find_feet(bare)):
+                    return forward, bare, feet
+        raise
+    if not goes_backwards(feet):
+        return "x", bare, feet
+    bare = turned("-x")
+    return "-x", bare, find_feet(bare)
+
+
+def _overlapping(model: Model, settings: WalkSettings) -> list[tuple[str, str]]:
+    """Pairs of links that touch by default, and overlap in the posture of the walk."""
+    angles = [settings.posture.get(name, 0.0) for name in model.joint_names]
+    standing = pairs_at(model, model.standing(np.array(angles)))[1]
+    return sorted((min(pair), max(pair)) for pair in usual_pairs(model)[0] & standing)
+
+
+def _crowds(model: Model) -> list[list[str]]:
+    """Light links at the end of one limb, such as fingers, where pairs are too many."""
+    links = {shape.link: shape.joint for shape in collision_shapes(model)}
+    if SLOTS * len(usual_pairs(model)[0]) < _CROWDED * CONTACTS.most:
+        return []
+    weights = np.array([inertia.mass for inertia in model.pin.inertias])
+    for joint in range(model.pin.njoints - 1, 1, -1):
+        weights[model.pin.parents[joint]] += weights[joint]
+    ends: dict[int, list[str]] = {}
+    for link, joint in links.items():
+        above = joint
+        while weights[above] < _LIGHT * model.mass:
+            above = int(model.pin.parents[above])
+        if above != joint:
+            ends.setdefault(above, []).append(link)
+    return [crowd for crowd in ends.values() if len(crowd) > 1]
+
+
+def _exclude_text(pairs: list[tuple[str, str]], crowds: list[list[str]]) -> str:
+    """The section that lets links go through each other."""
+    lines = ["self_collision:", "  exclude:      # overlapping, or too many light ones"]
+    groups = [*map(list, pairs), *crowds]
+    return "\n".join([*lines, *(f"    - [{', '.join(g)}]" for g in groups)]) + "\n"
 
 
 def _sole_name(model: Model, name: str, foot: Foot) -> str:
     """The frame of a sole: the URDF's own where it is one, else a name that is free."""
     if not model.pin.existFrame(name):
         return name
-    frame = model.pin.frames[model.pin.getFrameId(name)]
-    link = model.pin.frames[model.pin.getFrameId(foot.link)]
+    frame = model.pin.frames[frame_index(model.pin, name)]
+    link = model.pin.frames[frame_index(model.pin, foot.link)]
     away = (link.placement * foot.sole).inverse() * frame.placement
     if frame.parentJoint == foot.joint and abs(away.translation[2]) < _SAME:
         if away.rotation[2, 2] > 1 - _SAME and away.rotation[0, 0] > 1 - _SAME:
@@ -112,12 +197,14 @@ def _sole_name(model: Model, name: str, foot: Foot) -> str:
     return f"{name}_found"
 
 
-def _soles_text(model: Model, feet: Feet, given: tuple[str, ...]) -> str:
+def _soles_text(model: Model, feet: Feet, given: tuple[str, ...], forward: str) -> str:
     frames = [name for name in given if not model.pin.existFrame(name)]
     lines = [
         f"# What {model.parts.source.name} does not say, found by humans-sim",
         "# init-robot. Lengths [m], in the frames of their links.",
     ]
+    if forward != "x":
+        lines.append(f"forward: {forward:<18} # of the root link's axes")
     if frames:
         lines.append(
             "frames:                    # soles: below the last joint, x forwards, z up"

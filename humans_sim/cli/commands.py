@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -140,7 +141,7 @@ def _show_cursor() -> None:
 def _run(words: Sequence[str]) -> int:
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = partial(_show_warning, set())
             returned = app(list(words), prog_name="humans-sim", standalone_mode=False)
     except (ParameterError, UnknownModelError) as error:
         return _refuse(words, str(error))
@@ -179,6 +180,7 @@ def _refuse(words: Sequence[str], message: str, command: str | None = None) -> i
 
 
 def _show_warning(
+    shown: set[str],
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -186,9 +188,15 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print what a model leaves out in one line; other warnings as Python does."""
+    """Print what a model leaves out in one line, once; other warnings as Python does.
+
+    ``shown`` are those that were printed: commands may load a model several times.
+    """
     if issubclass(category, ModelFileWarning):
-        _print_error(f"warning: {message}")
+        text = f"warning: {message}"
+        if text not in shown:
+            _print_error(text)
+        shown.add(text)
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
         (file or sys.stderr).write(text)

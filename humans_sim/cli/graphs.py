@@ -69,6 +69,13 @@ def up(
         list[str] | None,
         typer.Option("--ros", help="A ROS argument pair, e.g. 'p viewer:port:=8090'."),
     ] = None,
+    namespace: Annotated[
+        str, typer.Option(help="Of nodes and topics, as robot1.")
+    ] = "",
+    frame_prefix: Annotated[
+        str,
+        typer.Option(help="Before names of frames, as robot1/: robots share one TF."),
+    ] = "",
     steps: Annotated[
         int | None,
         checked_option("Walk so many steps, then end (graph walk).", number(least=1)),
@@ -82,8 +89,12 @@ def up(
     ] = None,
 ) -> None:
     """Run a graph of ROS 2 nodes in this process (without a name: list them)."""
+    from humans_sim.applications.graphs import (
+        checked_namespace,
+        read_graph,
+        tf_remappings,
+    )
     from humans_sim.applications.graphs import graph_names as all_names
-    from humans_sim.applications.graphs import read_graph
 
     if not graph:
         print_titles("graphs", "what it runs", all_names(), read_graph)
@@ -95,6 +106,13 @@ def up(
 
         load_model(model)
         arguments += ["-p", f"model:={model}"]
+    space = checked_namespace(namespace)
+    if space:
+        arguments += ["-r", f"__ns:={space}"]
+    for topic, own in tf_remappings(space, frame_prefix):
+        arguments += ["-r", f"{topic}:={own}"]
+    if frame_prefix:
+        arguments += ["-p", f"frame_prefix:={frame_prefix}"]
     for pair in ros_args or []:
         flag, _, value = pair.partition(" ")
         arguments += [f"-{flag.lstrip('-')}", value]

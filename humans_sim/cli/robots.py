@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,27 +15,78 @@ from rich.box import SIMPLE_HEAD
 from humans_sim.cli.options import (
     checked_option,
     flag,
+    number,
     output_file,
+    output_option,
     picture_option,
     positive,
 )
-from humans_sim.cli.output import console, described_os_errors, result, say, table_of
-from humans_sim.core.files import check_output_file, write_atomically
+from humans_sim.cli.output import (
+    console,
+    described_os_errors,
+    progress,
+    result,
+    say,
+    table_of,
+)
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import (
+    check_output_file,
+    make_output_folder,
+    write_atomically,
+)
 
 if TYPE_CHECKING:
     from humans_sim.actuation.servo_set import ServoNumbers
     from humans_sim.applications.robot_draft import RobotDraft
+    from humans_sim.control.walking import WalkSettings
+    from humans_sim.models import Model
+
+_WITH_SERVOS = " --actuation servo"
 
 
 def init_robot(
-    urdf: Annotated[Path, typer.Argument(help="The robot: .urdf or .xacro.")],
+    urdf: Annotated[
+        Path | None, typer.Argument(help="The robot: .urdf, .xacro or MJCF (.xml).")
+    ] = None,
     picture: Annotated[Path | None, picture_option("Draw what was understood")] = None,
     overwrite: Annotated[
         bool, flag("--overwrite", "Over files that are there.")
     ] = False,
+    trial: Annotated[
+        bool,
+        typer.Option(
+            "--trial/--no-trial", help="Let it make two steps, by torques and servos."
+        ),
+    ] = True,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--try",
+            help="Instead: try all robots of a folder; nothing is written in it.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        output_option("With --try: the table, .md; pictures beside it.", ".md"),
+    ] = Path("robots.md"),
+    steps: Annotated[
+        int, checked_option("With --try: steps of a trial.", number(least=1))
+    ] = 20,
+    limit: Annotated[
+        float,
+        checked_option("With --try: processor time of a trial in seconds.", positive),
+    ] = 300.0,
 ) -> None:
-    """Find legs and soles of a URDF, and write how it stands and walks beside it."""
+    """Find legs and soles of a URDF, write how it walks beside it, and try it."""
+    if (urdf is None) == (folder is None):
+        raise ParameterError("give either the file of a robot or --try FOLDER")
+    if folder is not None:
+        _try_folder(folder, output, steps, limit)
+        return
+    assert urdf is not None
     from humans_sim.applications.robot_draft import draft_files, draft_robot
+    from humans_sim.applications.robot_trials import ACTUATIONS, try_robot
 
     for path in draft_files(urdf):
         check_output_file(path, (".yaml",), overwrite)
@@ -44,14 +97,20 @@ def init_robot(
     with described_os_errors(urdf.parent):
         written = drafted.save()
     if picture is not None:
-        from humans_sim.view.plots.figure_panels import save_figure
-        from humans_sim.view.plots.robot_plots import draw_robot
-
-        save_figure(draw_robot(drafted.model, drafted.settings), picture)
+        _draw(drafted.model, drafted.settings, picture)
         written.append(picture)
     for path in written:
         say(f"written: {path}")
-    say(f"try: humans-sim run walk --model {urdf}")
+    trials = []
+    for actuation in ACTUATIONS if trial else ():
+        with progress(f"two steps by {actuation}s") as watch:
+            trials.append(done := try_robot(urdf, actuation, watch))
+        verdict = "" if done.ok else "failed: "
+        say(f"trial by {actuation}s: {verdict}{done.outcome}")
+    works = [done for done in trials if done.ok]
+    if works or not trial:
+        chosen = "" if not works or works[0].actuation == "torque" else _WITH_SERVOS
+        say(f"try: humans-sim run walk --model {urdf}{chosen}")
     result(
         name=drafted.model.name,
         mass=drafted.model.mass,
@@ -65,8 +124,43 @@ def init_robot(
         com_height=drafted.settings.com_height,
         step_duration=drafted.settings.step_duration,
         doubts=list(drafted.doubts),
+        trials={done.actuation: vars(done) for done in trials},
         written=written,
     )
+
+
+def _try_folder(folder: Path, output: Path, steps: int, limit: float) -> None:
+    """Try its robots one after the other; the table is whole after each."""
+    from humans_sim.applications.robot_trials import robot_table, try_robots
+
+    pictures = output.with_suffix("")
+    make_output_folder(pictures)
+    tried = []
+    draw = partial(_draw_into, pictures)
+    for robot in try_robots(folder, steps=steps, limit=limit, draw=draw):
+        tried.append(robot)
+        say(f"{robot.name}: {robot.refusal or ('walks' if robot.walks else 'fails')}")
+        for done in robot.trials:
+            say(
+                f"  by {done.actuation}s: {'' if done.ok else 'failed: '}{done.outcome}"
+            )
+        with described_os_errors(output):
+            write_atomically(output, robot_table(tried, steps))
+    walking = sum(robot.walks for robot in tried)
+    say(f"{walking} of {len(tried)} robots walk; written: {output}")
+    result(robots=[asdict(robot) for robot in tried], written=[output])
+
+
+def _draw(model: Model, settings: WalkSettings, path: Path) -> None:
+    from humans_sim.view.plots.figure_panels import save_figure
+    from humans_sim.view.plots.robot_plots import draw_robot
+
+    save_figure(draw_robot(model, settings), path)
+
+
+def _draw_into(folder: Path, model: Model, settings: WalkSettings, name: str) -> None:
+    """A picture called by the path of the robot's file."""
+    _draw(model, settings, folder / f"{name.replace('/', '_')}.png")
 
 
 def _print_draft(drafted: RobotDraft) -> None:

@@ -83,6 +83,13 @@ class XmlElement(ET.Element):
         self.place = place
 
 
+def element_at(source: ET.Element, tag: str, attributes: dict[str, str]) -> ET.Element:
+    """A new element with the place of another one in its file."""
+    if isinstance(source, XmlElement):
+        return XmlElement(tag, attributes, source.place)
+    return ET.Element(tag, attributes)
+
+
 def element_error(
     element: ET.Element, message: str, key: str | None = None, attribute: str = ""
 ) -> ModelFileError:

@@ -19,7 +19,7 @@ import numpy as np
 from humans_sim.core.kernels import kernel
 
 
-@kernel
+@kernel(borrows=True)
 def cholesky(matrix, factor):
     """Lower Cholesky factor; False where the matrix is not positive definite.
 
@@ -40,7 +40,7 @@ def cholesky(matrix, factor):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def forward_rows(factor, rows):
     """Solve factor x = rows in place; rows (n, m)."""
     n, m = rows.shape
@@ -55,7 +55,7 @@ def forward_rows(factor, rows):
             rows[i, j] *= c
 
 
-@kernel
+@kernel(borrows=True)
 def forward(factor, vector):
     """Solve factor x = vector in place."""
     n = vector.shape[0]
@@ -66,7 +66,7 @@ def forward(factor, vector):
         vector[i] = total / factor[i, i]
 
 
-@kernel
+@kernel(borrows=True)
 def backward(factor, vector):
     """Solve factor.T x = vector in place."""
     n = vector.shape[0]
@@ -77,7 +77,7 @@ def backward(factor, vector):
         vector[i] = total / factor[i, i]
 
 
-@kernel
+@kernel(borrows=True)
 def cholesky_solve(matrix, vector):
     """Solve with a symmetric matrix, in place; False where it is not positive definite.
 
@@ -90,7 +90,7 @@ def cholesky_solve(matrix, vector):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def lu_factor(matrix, order):
     """LU factors in place, rows swapped; False where it is singular."""
     n = matrix.shape[0]
@@ -130,7 +130,7 @@ def lu_factor(matrix, order):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def lu_solve(matrix, order, vector):
     """Solve with the factors of :func:`lu_factor`, in place."""
     n = vector.shape[0]
@@ -150,7 +150,7 @@ def lu_solve(matrix, order, vector):
         vector[k] = total / matrix[k, k]
 
 
-@kernel
+@kernel(borrows=True)
 def row_ends(matrix, ends):
     """Where the rows of a symmetric matrix end: behind their last entries (n,)."""
     n = matrix.shape[0]
@@ -161,7 +161,7 @@ def row_ends(matrix, ends):
         ends[i] = end
 
 
-@kernel
+@kernel(borrows=True)
 def upper_factor(matrix, ends, factor):
     """The factor U (zeros before); False where the matrix is not positive definite."""
     for j in range(matrix.shape[0] - 1, -1, -1):
@@ -182,7 +182,7 @@ def upper_factor(matrix, ends, factor):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def solve_upper(factor, ends, columns):
     """Solve U x = b in place, for each b that is a column (n, m)."""
     n, m = columns.shape
@@ -197,7 +197,7 @@ def solve_upper(factor, ends, columns):
             columns[i, r] *= c
 
 
-@kernel
+@kernel(borrows=True)
 def solve_upper_vector(factor, ends, vector):
     """The same for one vector (n,)."""
     for i in range(vector.shape[0] - 1, -1, -1):
@@ -207,7 +207,7 @@ def solve_upper_vector(factor, ends, vector):
         vector[i] = total / factor[i, i]
 
 
-@kernel
+@kernel(borrows=True)
 def solve_upper_transposed(factor, vector):
     """Solve U^T x = b in place."""
     n = factor.shape[0]
@@ -218,19 +218,19 @@ def solve_upper_transposed(factor, vector):
             vector[k] -= factor[i, k] * c
 
 
-@kernel
+@kernel(borrows=True)
 def gram(columns, products):
     """Products of all columns (n, m) with each other (m, m)."""
-    n, m = columns.shape
+    (n, m), x, k = columns.shape, columns, 0
     products[:] = 0.0
-    x, k = columns, 0
     # Four rows at once: what is summed up is fetched and put back once for them.
     while k + 3 < n:
         for r in range(m):
             a, b, c, d = x[k, r], x[k + 1, r], x[k + 2, r], x[k + 3, r]
             if a == 0.0 and b == 0.0 and c == 0.0 and d == 0.0:
                 continue
-            for s in range(m):
+            # Up to the diagonal, by blocks that processors do at once.
+            for s in range(min(m, 16 * (r // 16 + 1))):
                 products[r, s] += (
                     a * x[k, s] + b * x[k + 1, s] + c * x[k + 2, s] + d * x[k + 3, s]
                 )
@@ -238,43 +238,47 @@ def gram(columns, products):
     while k < n:
         for r in range(m):
             a = x[k, r]
-            for s in range(m):
+            for s in range(r + 1):
                 products[r, s] += a * x[k, s]
         k += 1
+    for r in range(m):
+        for s in range(r):
+            products[s, r] = products[r, s]
 
 
-@kernel
+@kernel(borrows=True)
 def upper_cholesky(matrix, factor):
     """Upper triangular U with U^T U a matrix; False where it is not positive definite.
 
-    What is below the diagonal of U is not set to zero.
+    What is below the diagonal of U is not set.
     """
     n, u = matrix.shape[0], factor
     for j in range(n):
-        for s in range(n):
-            u[j, s] = matrix[j, s]
-        k = 0
+        row, k, left = u[j, j:], 0, n - j
+        for s in range(left):
+            row[s] = matrix[j, j + s]
         while k + 3 < j:
             a, b, c, d = u[k, j], u[k + 1, j], u[k + 2, j], u[k + 3, j]
-            for s in range(n):
-                u[j, s] -= (
-                    a * u[k, s] + b * u[k + 1, s] + c * u[k + 2, s] + d * u[k + 3, s]
-                )
+            # Contacts that do not meet leave zeros.
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                p, q, r, t = u[k, j:], u[k + 1, j:], u[k + 2, j:], u[k + 3, j:]
+                for s in range(left):
+                    row[s] -= a * p[s] + b * q[s] + c * r[s] + d * t[s]
             k += 4
         while k < j:
-            a = u[k, j]
-            for s in range(n):
-                u[j, s] -= a * u[k, s]
+            a, p = u[k, j], u[k, j:]
+            for s in range(left):
+                row[s] -= a * p[s]
             k += 1
-        if not u[j, j] > 0.0:
+        if not row[0] > 0.0:
             return False
-        a = 1.0 / np.sqrt(u[j, j])
-        for s in range(n):
-            u[j, s] *= a
+        a = 1.0 / np.sqrt(row[0])
+        for s in range(left):
+            row[s] *= a
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def upper_cholesky_solve(factor, vector):
     """Solve U^T U x = b in place."""
     n = vector.shape[0]
@@ -290,7 +294,20 @@ def upper_cholesky_solve(factor, vector):
         vector[j] = total / factor[j, j]
 
 
-@kernel
+@kernel(borrows=True)
+def largest(vector):
+    """The largest size of an entry, zero without any; not finite where one is not."""
+    size = 0.0
+    for k in range(vector.shape[0]):
+        here = abs(vector[k])
+        if not here <= size:
+            size = here
+            if not np.isfinite(here):
+                break
+    return size
+
+
+@kernel(borrows=True)
 def times_rows(rows, vector, out):
     """Product of each row with a vector (m,)."""
     r, n = 0, rows.shape[1]
@@ -312,7 +329,7 @@ def times_rows(rows, vector, out):
         r += 1
 
 
-@kernel
+@kernel(borrows=True)
 def times_columns(columns, vector, out):
     """Product of each column (n, m) with a vector (m,)."""
     for r in range(out.shape[0]):

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent
 from humans_sim.results.records import Event, Signal
 
 
@@ -82,6 +82,7 @@ def pull(point, rate, angle, turning, parameters):
 @kernel
 def drive_torques(path, q, v, parameters):
     """Force of drives (nv,) on a ``path``: time since its origin [s], origin, rate."""
+    path, q, v, parameters = lent((path, q, v, parameters))
     elapsed, origin, rate = path
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
@@ -97,6 +98,7 @@ def drive_torques(path, q, v, parameters):
 @kernel
 def table_torques(drives, locked, t, q, v):
     """Force of a :class:`DriveTable` (nv,); what a lock supports is left out."""
+    drives, locked, q, v = lent((drives, locked, q, v))
     start, origin, rate, parameters, held = drives
     force = drive_torques((t - start, origin, rate), q, v, parameters)
     for j in range(held.shape[0]):

@@ -19,7 +19,7 @@ from humans_sim.contact.geometry.mesh_contact_kernels import (
     surface_feature,
 )
 from humans_sim.contact.geometry.solids import HALF_SPACE
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent, small_matrix, small_vector
 from humans_sim.dynamics.system import SLOW
 
 
@@ -70,7 +70,7 @@ class MovingGeometry(NamedTuple):
     gravity: np.ndarray
 
 
-@kernel
+@kernel(borrows=True)
 def lock(locked, mass, bias, rows):
     """Take the locked velocities out of the equations: their acceleration is zero."""
     for j in locked:
@@ -81,14 +81,14 @@ def lock(locked, mass, bias, rows):
         rows[:, :, j] = 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def add_diagonal(matrix, values):
     """Add values to a matrix's diagonal, in place."""
     for k in range(values.shape[0]):
         matrix[k, k] += values[k]
 
 
-@kernel
+@kernel(borrows=True)
 def _place(local, pose, point):
     """A point of a link in the world."""
     for i in range(3):
@@ -97,14 +97,14 @@ def _place(local, pose, point):
             point[i] += pose[i, k] * local[k]
 
 
-@kernel
+@kernel(borrows=True)
 def _cross(a, b, product):
     product[0] = a[1] * b[2] - a[2] * b[1]
     product[1] = a[2] * b[0] - a[0] * b[2]
     product[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@kernel(borrows=True)
 def _turn(pose, vector, turned):
     """A vector of a link in the world."""
     for i in range(3):
@@ -113,12 +113,12 @@ def _turn(pose, vector, turned):
             turned[i] += pose[i, k] * vector[k]
 
 
-@kernel
+@kernel(borrows=True)
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@kernel(borrows=True)
 def _height(solids, s, poses, link, local, p):
     """Height of a point over a half space; no slices: bodies have many points."""
     height = 0.0
@@ -130,7 +130,7 @@ def _height(solids, s, poses, link, local, p):
     return height
 
 
-@kernel
+@kernel(borrows=True)
 def _climb(solids, poses, motions, local, pair):
     """Rate of that height; the pair are solid, link and point."""
     s, link, p = pair
@@ -152,10 +152,11 @@ def _climb(solids, poses, motions, local, pair):
 @kernel
 def point_gaps(geometry, q):
     """Gaps of points with solids, then of joints with their limits."""
+    geometry, q = lent((geometry, q))
     local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
-    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
+    place, normal, hessian = small_vector(3), small_vector(3), small_matrix(3, 3)
     if count:
         for p in range(points):
             placed = False
@@ -179,7 +180,7 @@ def point_features(geometry, which):
     local, row, poses, _, solids, meshes = geometry[:6]
     count = solids.shape[0]
     features = np.empty(which.shape[0], np.int64)
-    place = np.empty(3)
+    place = small_vector(3)
     for c in range(which.shape[0]):
         p, s = which[c] // count, which[c] % count
         _place(local[p], poses[row[p]], place)
@@ -201,6 +202,7 @@ def link_gaps(geometry):
     Distances change no faster than places do: what a ball round all points of a link
     cannot reach, none of them can.
     """
+    geometry = lent(geometry)
     poses, solids, meshes, centre, reach = (
         geometry[2],
         geometry[4],
@@ -210,7 +212,7 @@ def link_gaps(geometry):
     )
     links, count = poses.shape[0], solids.shape[0]
     gaps = np.empty((links, count))
-    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
+    place, normal, hessian = small_vector(3), small_vector(3), small_matrix(3, 3)
     for k in range(links):
         placed, away = False, 0.0
         for s in range(count):
@@ -229,6 +231,7 @@ def link_gaps(geometry):
 @kernel
 def link_speeds(geometry, motions):
     """Upper bounds of the speeds of the points of each link (m,) [m/s]."""
+    geometry, motions = lent((geometry, motions))
     centre, reach = geometry[9], geometry[10]
     speeds = np.empty(reach.shape[0])
     for k in range(reach.shape[0]):
@@ -244,12 +247,13 @@ def link_speeds(geometry, motions):
 @kernel
 def _near_gap_rates(geometry, motions, q, v, near):
     """Gaps and their rates; infinite gaps where a link is not near a solid."""
+    geometry, motions, q, v, near = lent((geometry, motions, q, v, near))
     local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     rate = np.empty(gap.shape[0])
-    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
-    speed, velocity = np.empty(3), np.empty(3)
+    place, normal, hessian = small_vector(3), small_vector(3), small_matrix(3, 3)
+    speed, velocity = small_vector(3), small_vector(3)
     if count:
         for p in range(points):
             placed = False
@@ -285,6 +289,9 @@ def contact_rows(which, joint_jacobian, geometry, q, drift):
 
     Fills the drift (k, 3); it has no rows where it is not wanted.
     """
+    which, joint_jacobian, geometry, q, drift = lent(
+        (which, joint_jacobian, geometry, q, drift)
+    )
     still, motions, support, gravity = geometry
     local, row, poses, radius, solids, meshes = still[:6]
     limit_joint, limit_sign, limit_value = still[6:9]
@@ -292,11 +299,11 @@ def contact_rows(which, joint_jacobian, geometry, q, drift):
     pairs = local.shape[0] * solids.shape[0]
     gap = np.empty(which.shape[0])
     rows = np.zeros((which.shape[0], 3, nv))
-    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
-    frame, product = np.empty((3, 3)), np.empty(3)
-    speed, jerk = np.empty(3), np.empty(3)
-    velocity, acceleration = np.empty(3), np.empty(3)
-    world_spin, bent, arm = np.empty(3), np.empty(3), np.empty(3)
+    place, normal, hessian = small_vector(3), small_vector(3), small_matrix(3, 3)
+    frame, product = small_matrix(3, 3), small_vector(3)
+    speed, jerk = small_vector(3), small_vector(3)
+    velocity, acceleration = small_vector(3), small_vector(3)
+    world_spin, bent, arm = small_vector(3), small_vector(3), small_vector(3)
     for c in range(which.shape[0]):
         if which[c] >= pairs:
             k = which[c] - pairs
@@ -366,6 +373,7 @@ def contact_rows(which, joint_jacobian, geometry, q, drift):
 @kernel
 def closing_contacts(time, closed, gap, rate):
     """Contacts that are closed (not OPEN) or close within a time [s] (indices)."""
+    closed, gap, rate = lent((closed, gap, rate))
     which = np.empty(gap.shape[0], np.int64)
     count = 0
     for c in range(gap.shape[0]):

@@ -344,10 +344,14 @@ class ModelSystem:
             self._own_data = self._pin.createData()
 
     def take_armature(self, armature: np.ndarray) -> None:
-        """Add the inertia of the biped's drives to the mass matrix (its nv,)."""
+        """Add the inertia of the biped's drives to the mass matrix (its nv,).
+
+        Where they have some, it takes the place of the model's own.
+        """
         if armature.shape not in ((self.nv,), (self.robot_nv,)):
             raise ParameterError(f"armature must have {self.robot_nv} entries")
-        self.armature[: len(armature)] = armature
+        own = np.array(self._pin.armature[: len(armature)])
+        self.armature[: len(armature)] = np.where(armature > 0.0, armature - own, 0.0)
 
     @property
     def model(self) -> Model:

@@ -38,7 +38,7 @@ from humans_sim.contact.geometry.convex_pairs import (
     spread_out,
 )
 from humans_sim.contact.geometry.mesh_solids import mesh_candidates, nearest_spread
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent, small_matrix, small_vector
 
 FAR = 1.0
 """Gap of a place without a point [m]."""
@@ -95,6 +95,9 @@ class PairMemory(NamedTuple):
         shape_clear: distance of each pair of solids there, from below (s,) [m].
         normal: of each pair of solids when it was computed last, in the frame of the
             second (s, 3).
+        limit: from where on each pair of solids counted as near at the last look (s,)
+            [m].
+        missed: whether solids that were not near then may be in each other now (1,).
     """
 
     last: np.ndarray
@@ -105,6 +108,8 @@ class PairMemory(NamedTuple):
     between: np.ndarray
     shape_clear: np.ndarray
     normal: np.ndarray
+    limit: np.ndarray
+    missed: np.ndarray
 
     @classmethod
     def of(cls, table: PairTable) -> PairMemory:
@@ -123,6 +128,8 @@ class PairMemory(NamedTuple):
             between=np.zeros((pairs, 12)),
             shape_clear=np.full(solids, -np.inf),
             normal=np.zeros((solids, 3)),
+            limit=np.full(solids, np.inf),
+            missed=np.zeros(1, dtype=np.bool_),
         )
 
 
@@ -156,12 +163,12 @@ class ChosenPoints(NamedTuple):
         return cls(slots, ints, rows, rows, rows, none, none)
 
 
-@kernel
+@kernel(borrows=True)
 def _square(a):
     return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
 
 
-@kernel
+@kernel(borrows=True)
 def _displacement(pose, frame, ball, last, write):
     r"""How far the points of a ball have moved in a frame, at most [m].
 
@@ -185,7 +192,7 @@ def _displacement(pose, frame, ball, last, write):
     return np.sqrt(square) + ball[3] * np.sqrt(0.5 * turned)
 
 
-@kernel
+@kernel(borrows=True)
 def _speed(twist, other, ball, pose):
     """Speed of the points of a ball in a frame that moves, at most [m/s]."""
     square = 0.0
@@ -199,7 +206,7 @@ def _speed(twist, other, ball, pose):
     return np.sqrt(square) + ball[3] * np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
 
 
-@kernel
+@kernel(borrows=True)
 def track(table, memory, poses):
     """Add to the travel of all movers how far they moved since the last call."""
     balls, last, travel = table[4], memory[0], memory[1]
@@ -211,6 +218,7 @@ def track(table, memory, poses):
 @kernel
 def due_pairs(table, memory, poses, twists, time):
     """Pairs of movers that may touch within a time, and how near counts (k,) [m]."""
+    table, memory, poses, twists = lent(table), lent(memory), lent(poses), lent(twists)
     pairs = PairTable(*table)
     known = PairMemory(*memory)
     joints, balls, watch = pairs.joints, pairs.balls, pairs.watch
@@ -237,11 +245,11 @@ def due_pairs(table, memory, poses, twists, time):
     return which[:number], near[:number]
 
 
-@kernel
+@kernel(borrows=True)
 def _ball_distance(solids, one, other, poses):
     """Distance of the balls around two solids, from below [m]."""
     table = SolidTable(*solids)
-    a, b = np.empty(3), np.empty(3)
+    a, b = small_vector(3), small_vector(3)
     place(poses[table.joint[one]], table.centre[one], a)
     pose = poses[table.joint[other]]
     if table.plane[other]:
@@ -261,7 +269,7 @@ def _ball_distance(solids, one, other, poses):
     return np.sqrt(square) - table.reach[one] - table.reach[other]
 
 
-@kernel
+@kernel(borrows=True)
 def _is_tag(table, joint, point, radius, length):
     """Whether a point of a link, and the ball around it, is a contact point of it."""
     tags, start = table[6], table[7]
@@ -274,12 +282,13 @@ def _is_tag(table, joint, point, radius, length):
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def _own_height(table, one, other, poses):
     """Least height over a half space of a solid's vertices, but contact points [m]."""
     own = SolidTable(*table[0])
     a, plane, foot = own.joint[one], own.face_start[other], own.vertex_start[other]
-    normal, local, n, place_ = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    normal, local = small_vector(3), small_vector(3)
+    n, place_ = small_vector(3), small_vector(3)
     turn(poses[own.joint[other]], own.normals[plane], normal)
     place(poses[own.joint[other]], own.vertices[foot], place_)
     turn_back(poses[a], normal, n)
@@ -307,7 +316,7 @@ def _mesh_points(meshes, table, which, poses, near, rows):
     if meshes is not None:
         a, one, mesh = which
         solids = table[0]
-        both, local = np.empty((2, 12)), np.empty(3)
+        both, local = small_matrix(2, 12), small_vector(3)
         both[0], both[1] = poses[a], poses[0]
         pair = one, mesh
         count, apart = mesh_candidates(solids, meshes, pair, both, near, rows)
@@ -334,17 +343,23 @@ def _candidates(table, memory, which, poses, rows):
     Rows: point on the first and on the second, normal (in the world), gap, radius,
     share of the second, what the normal turns with.
     """
+    table, memory, poses, rows = lent((table, memory, poses, rows))
     p, near, away = which
     pairs, known = PairTable(*table), PairMemory(*memory)
     solids = pairs.solids
     table_ = SolidTable(*solids)
     a, b = pairs.joints[p, 0], pairs.joints[p, 1]
     margin = pairs.balls[a, 3]
-    normal, at, both = np.empty(3), np.zeros(3), np.empty((2, 12))
-    local = np.empty(3)
+    normal, at, local = small_vector(3), small_vector(3), small_vector(3)
+    both = small_matrix(2, 12)
+    at[:] = 0.0
     count, least = 0, np.inf
     for s in range(pairs.start[p], pairs.start[p + 1]):
+        unseen = known.shape_clear[s] > known.limit[s]
         known.shape_clear[s] -= away
+        if unseen and known.shape_clear[s] < 0.0:
+            known.missed[0] = True
+        known.limit[s] = near
         if known.shape_clear[s] > near:
             least = min(least, known.shape_clear[s])
             continue
@@ -418,6 +433,7 @@ def _kept(meshes, rows):
 @kernel
 def _slots(points, p, size, before, taken):
     """Places of points in their pair: those of the points that were there."""
+    points, before, taken = lent((points, before, taken))
     slots, _, first = before[:3]
     count = points.shape[0]
     places = np.full(count, -1)
@@ -461,6 +477,7 @@ def choose_points(table, memory, before, poses, twists, time):
 
     ``before``: those that were chosen last.
     """
+    table, memory, poses, twists = lent(table), lent(memory), lent(poses), lent(twists)
     pairs = PairTable(*table)
     joints, balls = pairs.joints, pairs.balls
     which, near = due_pairs(table, memory, poses, twists, time)
@@ -505,24 +522,25 @@ def choose_points(table, memory, before, poses, twists, time):
                 radius[total], share[total] = row[10], row[11]
                 total += 1
     return (
-        slots[:total].copy(),
-        movers[:total].copy(),
-        first[:total].copy(),
-        second[:total].copy(),
-        normal[:total].copy(),
-        radius[:total].copy(),
-        share[:total].copy(),
+        slots[:total],
+        movers[:total],
+        first[:total],
+        second[:total],
+        normal[:total],
+        radius[:total],
+        share[:total],
     )
 
 
 @kernel
 def chosen_gaps(chosen, poses):
     """Gaps, points and normals of chosen points, in the world."""
+    chosen, poses = lent(chosen), lent(poses)
     points = ChosenPoints(*chosen)
     joints = points.joints
     count = joints.shape[0]
     gap, at, out = np.empty(count), np.empty((count, 3)), np.empty((count, 3))
-    one, other = np.empty(3), np.empty(3)
+    one, other = small_vector(3), small_vector(3)
     for k in range(count):
         place(poses[joints[k, 0]], points.first[k], one)
         place(poses[joints[k, 1]], points.second[k], other)
@@ -551,6 +569,7 @@ def chosen_gaps(chosen, poses):
 @kernel
 def chosen_rates(chosen, twists, at, normal):
     """Rates of the gaps of chosen points (k,) [m/s]."""
+    chosen, twists, at, normal = lent((chosen, twists, at, normal))
     joints = chosen[1]
     rate = np.empty(joints.shape[0])
     for k in range(joints.shape[0]):
@@ -562,14 +581,14 @@ def chosen_rates(chosen, twists, at, normal):
     return rate
 
 
-@kernel
+@kernel(borrows=True)
 def pair_rows(joints, support, jacobian, at, normal, rows):
     """Jacobians of points between movers, normal and tangents; fills rows (k, 3, nv).
 
     ``support``: velocities that move each joint (n, nv).
     """
     nv = jacobian.shape[1]
-    frame = np.empty((3, 3))
+    frame = small_matrix(3, 3)
     for k in range(at.shape[0]):
         basis(normal[k], frame)
         p = at[k]
@@ -593,7 +612,7 @@ _STALE = 0.2
 """Movers that moved farther need other points, over the balls around them."""
 
 
-@kernel
+@kernel(borrows=True)
 def has_moved(table, at, poses):
     """Whether a mover's ball is far from where it was when points were chosen."""
     balls = table[4]
@@ -612,7 +631,7 @@ def in_world(poses, motions, columns, twists):
 
     Of joints 1 to n, from poses (n, 3, 4) and motions in their own frames (n, 2, 6).
     """
-    linear, spin = np.empty(3), np.empty(3)
+    linear, spin = small_vector(3), small_vector(3)
     for k in range(poses.shape[0]):
         for i in range(3):
             columns[k + 1, 9 + i] = poses[k, i, 3]

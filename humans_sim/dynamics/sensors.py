@@ -48,6 +48,7 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.sensor import Sensor, SignalErrors, axes, measured_model
 from humans_sim.dynamics.soles import Soles, centre_of_pressure, sole_wrench
 from humans_sim.models.description import BASE_LINK
+from humans_sim.models.points import frame_index
 from humans_sim.results.records import Sample, Signal
 
 
@@ -86,7 +87,7 @@ class SoleWrenches:
         self._contacts, model = Soles(system), measured_model(system)
         self._model, self._data = model, model.data()
         self.names = tuple(sole.name for sole in model.soles)
-        self._frames = [model.pin.getFrameId(name) for name in self.names]
+        self._frames = [frame_index(model.pin, name) for name in self.names]
         self._poses = np.empty((len(self.names), 4, 4))
 
     def measure(self, sample: Sample) -> np.ndarray:
@@ -247,7 +248,7 @@ class Imu(Sensor):
                 f"{self.name}: {body.name} has no frame '{self.frame}'"
             )
         self._model, self._data = model, model.createData()
-        self._index = model.getFrameId(self.frame)
+        self._index = frame_index(model, self.frame)
         self._gravity = system.gravity
 
     def start(self) -> None:

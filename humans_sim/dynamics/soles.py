@@ -29,6 +29,7 @@ from humans_sim.dynamics.tree_kernels import (
     write_poses,
 )
 from humans_sim.models.legs import load_tags
+from humans_sim.models.points import frame_index
 from humans_sim.results.records import POINT, Sample
 
 
@@ -167,7 +168,7 @@ class Soles:
         self._data = self._model.data()
         self._compiled = CompiledModel.of(system)
         tree = self._model.pin
-        self._frames = [tree.getFrameId(sole.name) for sole in self._model.soles]
+        self._frames = [frame_index(tree, sole.name) for sole in self._model.soles]
         self._point = np.repeat(np.arange(len(system.contact_points)), len(solids))
         self._radius = np.repeat(system.radii, len(solids))[:, None]
         features = set(() if system.features is None else system.features.names)

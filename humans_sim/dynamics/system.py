@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, small_vector
 from humans_sim.results.records import ContactTable, Event
 
 
@@ -104,7 +104,7 @@ class FreeBaseChart:
         return float(x[3] ** 2 + x[4] ** 2 + x[5] ** 2) > WORN**2
 
 
-@kernel
+@kernel(borrows=True)
 def normalise_quaternion(q):
     """Give the quaternion unit length, in place."""
     length = np.sqrt(q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2)
@@ -112,10 +112,9 @@ def normalise_quaternion(q):
         q[k] /= length
 
 
-@kernel
-def free_base_configuration(centre, x):
-    """The configuration at x around a centre of unit quaternion."""
-    q = np.empty(centre.shape[0])
+@kernel(borrows=True)
+def place_free_base(centre, x, q):
+    """Fill place and quaternion at x around a centre of unit quaternion (7,)."""
     for k in range(3):
         q[k] = centre[k] + x[k]
     angle = np.sqrt(x[3] ** 2 + x[4] ** 2 + x[5] ** 2)
@@ -129,6 +128,13 @@ def free_base_configuration(centre, x):
     q[4] = cw * ay - cx * az + cy * aw + cz * ax
     q[5] = cw * az + cx * ay - cy * ax + cz * aw
     q[6] = cw * aw - cx * ax - cy * ay - cz * az
+
+
+@kernel
+def free_base_configuration(centre, x):
+    """The configuration at x around a centre of unit quaternion."""
+    q = np.empty(centre.shape[0])
+    place_free_base(centre, x, q)
     for k in range(7, centre.shape[0]):
         q[k] = centre[k] + x[k - 1]
     return q
@@ -137,8 +143,16 @@ def free_base_configuration(centre, x):
 @kernel
 def free_base_rates(centre, x, v):
     """The rates of x around a centre at the velocity v."""
-    q = free_base_configuration(centre, x)
     rates = v.copy()
+    turn_free_base(centre, x, v, rates)
+    return rates
+
+
+@kernel(borrows=True)
+def turn_free_base(centre, x, v, rates):
+    """Fill the first six of these rates."""
+    q = small_vector(7)
+    place_free_base(centre, x, q)
     u0, u1, u2, w = q[3], q[4], q[5], q[6]
     # linear velocity, turned to the world: v + 2 w (u x v) + 2 u x (u x v)
     c0 = u1 * v[2] - u2 * v[1]
@@ -161,7 +175,6 @@ def free_base_rates(centre, x, v):
     rates[3] = o0 + 0.5 * c0 + factor * (p1 * c2 - p2 * c1)
     rates[4] = o1 + 0.5 * c1 + factor * (p2 * c0 - p0 * c2)
     rates[5] = o2 + 0.5 * c2 + factor * (p0 * c1 - p1 * c0)
-    return rates
 
 
 EVENT_DRIVEN, TIME_STEPPING = "event_driven", "time_stepping"

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent, small_matrix
 from humans_sim.dynamics.system import (
-    free_base_configuration,
-    free_base_rates,
     normalise_quaternion,
+    place_free_base,
+    turn_free_base,
 )
 from humans_sim.models.rotors import add_rotor_effects, add_rotor_inertia
 
@@ -109,7 +109,7 @@ def tree_state(tree, nv):
     )
 
 
-@kernel
+@kernel(borrows=True)
 def tree_poses(tree, q, state):
     """Rotations and places of all links; the tuple of a :class:`TreeState` changes."""
     table = TreeTable(*tree)
@@ -156,7 +156,7 @@ def tree_poses(tree, q, state):
                 place[b, i] += angle * along
 
 
-@kernel
+@kernel(borrows=True)
 def tree_columns(tree, state):
     """Columns of the Jacobian, after :func:`tree_poses`; arguments as there."""
     table = TreeTable(*tree)
@@ -194,13 +194,13 @@ def tree_columns(tree, state):
             jacobian[0, j], jacobian[1, j], jacobian[2, j] = a0, a1, a2
 
 
-@kernel
+@kernel(borrows=True)
 def tree_inertias(tree, state):
     """Inertias of all links in the world, after :func:`tree_poses`."""
     table = TreeTable(*tree)
     mass, centre, central = table.mass, table.centre, table.inertia
     rotation, place, _, inertia, _ = state
-    half = np.empty((3, 3))
+    half = small_matrix(3, 3)
     for b in range(mass.shape[0]):
         m, r, own = mass[b], rotation[b], central[b]
         c0 = place[b, 0] + r[0, 0] * centre[b, 0]
@@ -224,12 +224,12 @@ def tree_inertias(tree, state):
         inertia[b, 9] = -m * c0 * c2 + _turned(half, r, 0, 2)
 
 
-@kernel
+@kernel(borrows=True)
 def _turned(half, r, i, j):
     return half[i, 0] * r[j, 0] + half[i, 1] * r[j, 1] + half[i, 2] * r[j, 2]
 
 
-@kernel
+@kernel(borrows=True)
 def _momentum(inertia, linear, angular):
     """Linear and angular momentum of a motion (also the force of an acceleration)."""
     v0, v1, v2 = linear
@@ -253,7 +253,7 @@ def _momentum(inertia, linear, angular):
     )
 
 
-@kernel
+@kernel(borrows=True)
 def tree_twists(tree, v, state):
     """Twists of all links, after :func:`tree_columns`."""
     parent, velocity = TreeTable(*tree).parent, TreeTable(*tree).velocity
@@ -276,6 +276,7 @@ def tree_energies(tree, q, v, state, energies):
 
     After inertias and twists.
     """
+    tree, q, v, state, energies = lent((tree, q, v, state, energies))
     table = TreeTable(*tree)
     gravity, armature, rotors = table.gravity, table.armature, table.rotors
     root, link = table.root, table.link
@@ -298,7 +299,7 @@ def tree_energies(tree, q, v, state, energies):
         energies[0, 0] += 0.5 * (v @ (matrix @ v))
 
 
-@kernel
+@kernel(borrows=True)
 def tree_momentum(tree, state, masses, momenta):
     """Mass (roots,) and linear momentum (roots, 3) of each root's links."""
     root = TreeTable(*tree).root
@@ -316,6 +317,7 @@ def tree_momentum(tree, state, masses, momenta):
 @kernel
 def tree_mass(tree, q, state, mass):
     """Mass matrix, after columns and inertias; false beyond the reach of a rotor."""
+    tree, q, state, mass = lent((tree, q, state, mass))
     table = TreeTable(*tree)
     parent, armature, rotors = table.parent, table.armature, table.rotors
     velocity, link = table.velocity, table.link
@@ -367,6 +369,7 @@ def tree_drifts(tree, v, state):
 
     Against gravity's, as the base falls: contacts add it again.
     """
+    tree, v, state = lent((tree, v, state))
     table = TreeTable(*tree)
     parent, gravity, velocity = table.parent, table.gravity, table.velocity
     place, jacobian, twist = state[1], state[2], state[4]
@@ -403,6 +406,7 @@ def tree_drifts(tree, v, state):
 @kernel
 def tree_bias(tree, q, v, state, bias):
     """Nonlinear effects and gravity, after twists and inertias; false as before."""
+    tree, q, v, state, bias = lent((tree, q, v, state, bias))
     table = TreeTable(*tree)
     parent, rotors, velocity = table.parent, table.rotors, table.velocity
     _, _, jacobian, inertia, twist = state
@@ -448,7 +452,7 @@ def tree_equations(tree, q, v):
     return mass, bias, state, reach
 
 
-@kernel
+@kernel(borrows=True)
 def write_motions(links, state, vectors, motions, order):
     """Write world motions (n, 6) of links, in their own frames (m, 2, 6)."""
     rotation, place = state[:2]
@@ -463,7 +467,7 @@ def write_motions(links, state, vectors, motions, order):
             motions[k, order, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
 
 
-@kernel
+@kernel(borrows=True)
 def write_poses(links, state, poses):
     """Write the poses of links (m, 3, 4), after :func:`tree_poses`."""
     rotation, place = state[:2]
@@ -525,7 +529,7 @@ def tree_table(
         centre=np.array([inertia.lever for inertia in inertias]),
         inertia=np.array([inertia.inertia for inertia in inertias]),
         gravity=np.array(model.gravity.linear),
-        armature=np.array(armature, dtype=float),
+        armature=np.array(armature, dtype=float) + model.armature,
         rotors=np.zeros((0, _ROTORS)) if rotors is None else np.array(rotors),
         locked=np.array(locked, dtype=np.int64),
         straight=np.array([bool((p.rotation == np.eye(3)).all()) for p in places]),
@@ -540,15 +544,14 @@ def tree_table(
 @kernel
 def tree_configuration(tree, centre, x):
     """The configuration at coordinates x (nv,) around a centre of unit quaternions."""
+    tree, centre, x = lent(tree), lent(centre), lent(x)
     table = TreeTable(*tree)
     parent, position, velocity = table.parent, table.position, table.velocity
     q = np.empty(centre.shape[0])
     for b in range(parent.shape[0]):
         o, j = position[b], velocity[b]
         if parent[b] < 0:
-            base = free_base_configuration(centre[o : o + 7], x[j : j + 6])
-            for k in range(7):
-                q[o + k] = base[k]
+            place_free_base(centre[o : o + 7], x[j : j + 6], q[o : o + 7])
         else:
             q[o] = centre[o] + x[j]
     return q
@@ -557,21 +560,24 @@ def tree_configuration(tree, centre, x):
 @kernel
 def tree_rates(tree, centre, x, v):
     """The rates of these coordinates at a velocity."""
+    tree, centre, x, v = lent(tree), lent(centre), lent(x), lent(v)
     table = TreeTable(*tree)
     parent, position, velocity = table.parent, table.position, table.velocity
     rates = v.copy()
     for b in range(parent.shape[0]):
         o, j = position[b], velocity[b]
         if parent[b] < 0:
-            base = free_base_rates(centre[o : o + 7], x[j : j + 6], v[j : j + 6])
-            for k in range(3 if table.in_world[b] else 0, 6):
-                rates[j + k] = base[k]
+            own = rates[j : j + 6]
+            turn_free_base(centre[o : o + 7], x[j : j + 6], v[j : j + 6], own)
+            for k in range(3 if table.in_world[b] else 0):
+                own[k] = v[j + k]
     return rates
 
 
 @kernel
 def tree_centre(tree, q):
     """A configuration with quaternions of unit length."""
+    tree, q = lent((tree, q))
     table = TreeTable(*tree)
     centre = q.copy()
     for b in range(table.parent.shape[0]):

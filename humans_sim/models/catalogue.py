@@ -16,6 +16,9 @@ from humans_sim.models.description import TABLES
 from humans_sim.models.files.named_models import NAMES, model_file, table_parts
 from humans_sim.models.model import Model
 
+MANUAL_NAMES = {"Human36": "human36", "Bip": "bip", "Kondo": "khr1"}
+"""Models as HuMAnS' manual calls them."""
+
 
 def load_model(
     name: str | Path,
@@ -30,10 +33,11 @@ def load_model(
     """Load a model.
 
     Args:
-        name: ``"human36"``, ``"bip"``, ``"khr1"``, ``"human"``, or the path of a table
-            (``.yaml``: a tree of bodies or Denavit-Hartenberg rows) or of a URDF; a
-            YAML file of the same name beside the URDF gives contact points, soles,
-            tags and limits.
+        name: ``"human36"``, ``"bip"``, ``"khr1"``, ``"human"``, one of HuMAnS' names
+            (:data:`MANUAL_NAMES`), or the path of a table
+            (``.yaml``: a tree of bodies or Denavit-Hartenberg rows), of a URDF or of an
+            MJCF file; a YAML file of the same name beside it gives contact points,
+            soles, tags and limits.
         height: stature of a human model [m].
         mass: body mass [kg].
         lengths: named lengths to replace, or all of them in the file's order [m].
@@ -54,7 +58,7 @@ def load_model(
         >>> person.name, len(person.joint_names), round(person.mass, 3)
         ('human36', 36, 75.0)
     """
-    text = str(name)
+    text = MANUAL_NAMES.get(str(name), str(name))
     path = model_file(text) if text in NAMES else Path(name)
     if path.suffix.lower() in TABLES:
         parts = table_parts(
@@ -74,7 +78,13 @@ def load_model(
                 )
         from humans_sim.models.files.urdf_file import urdf_parts
 
-        return Model(urdf_parts(path, rotors=rotors, xacro=xacro))
+        parts = urdf_parts(path, rotors=rotors, xacro=xacro)
+        model = Model(parts)
+        if parts.grounded:
+            return model
+        from humans_sim.models.collision_shapes import put_on_its_shapes
+
+        return put_on_its_shapes(model)
     raise UnknownModelError(
         f"no model is called '{name}': use one of {', '.join(NAMES)} or the path of a "
         "URDF file or a table (.yaml)"

@@ -18,11 +18,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import warnings
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote
@@ -30,14 +32,25 @@ from urllib.parse import unquote
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.core.bounded_text import parse_xml
-from humans_sim.core.errors import ModelFileError
+from humans_sim.core.bounded_text import element_error, parse_xml
+from humans_sim.core.errors import ModelFileError, ModelFileWarning
 from humans_sim.core.expressions import shortened
 from humans_sim.core.files import fault_reason, read_bytes
 from humans_sim.core.kept_arrays import kept_array
-from humans_sim.core.resources import share_directory
-from humans_sim.models.files.urdf_elements import is_tiny, number, numbers, shape_of
+from humans_sim.core.resources import (
+    folders_above,
+    packages_around,
+    share_directory,
+)
+from humans_sim.models.files.urdf_elements import (
+    is_tiny,
+    listed,
+    number,
+    numbers,
+    shape_of,
+)
 from humans_sim.models.model import Model
+from humans_sim.models.points import frame_index
 
 if TYPE_CHECKING:
     import trimesh
@@ -47,6 +60,10 @@ MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Formats of meshes, by the endings of their names."""
 LARGEST_MESH = 1 << 27
 """Largest mesh with all files that it names [bytes]."""
+_MOST_FILES = 10_000
+"""Files of a folder among which a name in other letters is looked for."""
+_MOST_ABOVE = 3
+"""Folders from the URDF's up below which a mesh may lie without its package."""
 _OWN_PACKAGE, _PACKAGE, _FILE = "humans_sim", "package://", "file://"
 
 
@@ -63,24 +80,32 @@ class MeshFile:
     root: Path
 
 
+class MissingMeshError(ModelFileError):
+    """A mesh that a model names is not there, or of a format that is not read."""
+
+
 def find_mesh(name: str, model: Model) -> MeshFile:
     """The file of a mesh, by the name that the URDF gives it.
 
-    ``package://name/path`` lies below the package's folder: beside the URDF, or in
-    one of the folders of ``AMENT_PREFIX_PATH`` and ``ROS_PACKAGE_PATH``. Other names
-    begin at the URDF's folder, else at the working directory. Links in packages of the
-    environment are followed (``colcon build --symlink-install`` makes them), others
-    not out of their folder.
+    ``package://name/path`` lies below the package's folder: beside the URDF, above it
+    or beside a folder above, or in one of the folders of ``AMENT_PREFIX_PATH`` and
+    ``ROS_PACKAGE_PATH``; where the package is in none of them, it may be any folder
+    beside one above, or its path lie below one above. Other names begin at the URDF's
+    folder, else at the working directory. A name in other letters (``.STL`` for
+    ``.stl``) is taken where there is one alone. Links in packages of the environment
+    are followed (``colcon build --symlink-install`` makes them), others not out of
+    their folder.
     """
     if Path(name).suffix.lower() not in MESHES:
-        raise ModelFileError(
+        raise MissingMeshError(
             f"meshes are read from {', '.join(MESHES)}, not '{shortened(name)}'",
             model.name,
         )
     for root, inner, installed in _places(name, model):
-        if not os.path.lexists(root / inner):
+        lying = _as_it_lies(root / inner)
+        if lying is None:
             continue
-        path, folder = (Path(os.path.realpath(p)) for p in (root / inner, root))
+        path, folder = (Path(os.path.realpath(p)) for p in (lying, root))
         if path.is_relative_to(folder):
             return MeshFile(path, folder)
         if installed:
@@ -89,11 +114,26 @@ def find_mesh(name: str, model: Model) -> MeshFile:
             f"the mesh '{shortened(name)}' is a link out of {folder}: put a copy there",
             model.name,
         )
-    raise ModelFileError(
+    raise MissingMeshError(
         f"the mesh '{shortened(name)}' is not there: put it beside the URDF, or its "
         "package on ROS_PACKAGE_PATH",
         model.name,
     )
+
+
+def _as_it_lies(path: Path) -> Path | None:
+    """The path as the disk has it, in capitals or not; None where it is not there."""
+    if os.path.lexists(path):
+        return path
+    name, alike = path.name.lower(), []
+    try:
+        with os.scandir(path.parent) as entries:
+            for entry in islice(entries, _MOST_FILES):
+                if entry.name.lower() == name:
+                    alike.append(path.parent / entry.name)
+    except (OSError, ValueError):  # no folder, or a name that cannot be
+        return None
+    return alike[0] if len(alike) == 1 else None
 
 
 def _places(name: str, model: Model) -> Iterator[tuple[Path, str, bool]]:
@@ -121,9 +161,15 @@ def _places(name: str, model: Model) -> Iterator[tuple[Path, str, bool]]:
         yield Path(share_directory()), inner, True
         return
     yield folder / package, inner, False
+    if package:
+        for root in packages_around(package, folder):
+            yield root, inner, False
     for variable, below in (("AMENT_PREFIX_PATH", "share"), ("ROS_PACKAGE_PATH", ".")):
         for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
             yield Path(prefix) / below / package, inner, True
+    for root in folders_above(folder, _MOST_ABOVE):
+        yield root / package, inner, False
+        yield root, inner, False
 
 
 class SideFiles:
@@ -290,14 +336,24 @@ class CollisionShape:
 
 @lru_cache(maxsize=16)
 def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """Collision shapes of a model's links, in the order of its URDF."""
-    return tuple(_shapes(model, COLLISION))
+    """Collision shapes of a model's links, in the order of its URDF.
+
+    Meshes that are not there are left out, with a :class:`ModelFileWarning`; of a foot
+    that has no other shape they are a :class:`ModelFileError`.
+    """
+    return _shapes(model, COLLISION)[0]
 
 
 @lru_cache(maxsize=16)
 def visual_shapes(model: Model) -> tuple[CollisionShape, ...]:
-    """Drawn shapes of a model's links, each part by its convex hull."""
-    return tuple(_shapes(model, VISUAL))
+    """Drawn shapes of a model's links that are there, each part by its convex hull."""
+    return _shapes(model, VISUAL)[0]
+
+
+@lru_cache(maxsize=16)
+def missing_meshes(model: Model) -> dict[str, str]:
+    """Links that should touch with meshes that are not there: their first ones."""
+    return _shapes(model, COLLISION)[1]
 
 
 def shape_elements(
@@ -313,7 +369,7 @@ def shape_elements(
         name = link.get("name", "")
         if not model.pin.existFrame(name, pin.FrameType.BODY):
             continue  # what hangs on the world, above the floating base
-        frame = model.pin.frames[model.pin.getFrameId(name, pin.FrameType.BODY)]
+        frame = model.pin.frames[frame_index(model.pin, name)]
         for element in link.findall(kind) or link.findall(VISUAL):
             shape = shape_of(element.find("geometry"))
             if shape is None or is_tiny(shape):
@@ -322,11 +378,66 @@ def shape_elements(
             yield name, int(frame.parentJoint), pose, shape, element
 
 
-def _shapes(model: Model, kind: str) -> Iterator[CollisionShape]:
-    for name, joint, pose, element, _ in shape_elements(model, kind):
-        word, size, local, radius = _solid(model, name, element)
+@lru_cache(maxsize=16)
+def _shapes(
+    model: Model, kind: str
+) -> tuple[tuple[CollisionShape, ...], dict[str, str]]:
+    """Shapes of a model, and names of missing meshes by link."""
+    shapes, missing = [], dict[str, str]()
+    feet, faults = _feet(model), dict[int, ModelFileError]()
+    for name, joint, pose, element, around in shape_elements(model, kind):
+        try:
+            word, size, local, radius = _solid(model, name, element)
+        except MissingMeshError as error:
+            if around.tag == COLLISION and joint in feet:
+                fault = element_error(around, str(error), f"link {name}")
+                faults.setdefault(joint, fault)
+            missing.setdefault(name, element.get("filename", ""))
+            continue
         vertices = local @ pose.rotation.T + pose.translation
-        yield CollisionShape(name, joint, pose, word, size, vertices, radius)
+        shapes.append(CollisionShape(name, joint, pose, word, size, vertices, radius))
+    for joint, fault in faults.items():
+        if all(shape.joint != joint for shape in shapes):
+            raise fault
+    if missing and kind == COLLISION:
+        first = shortened(next(iter(missing.values())))
+        warnings.warn(
+            f"{model.name}: meshes are missing, with which these links would touch: "
+            f"{listed([*missing])}; the first one is '{first}'",
+            ModelFileWarning,
+            stacklevel=3,
+        )
+    return tuple(shapes), missing
+
+
+def put_on_its_shapes(model: Model) -> Model:
+    """The model with its lowest shape on the floor in the zero position.
+
+    For models whose files do not say with which points they stand. As it is where no
+    shape can be read.
+    """
+    try:
+        shapes = collision_shapes(model)
+    except ModelFileError:  # said where the shapes are needed
+        return model
+    if not shapes:
+        return model
+    data = model.data()
+    pin.forwardKinematics(model.pin, data, pin.neutral(model.pin))
+    lowest = min(
+        float(data.oMi[s.joint].translation[2])
+        - float(s.support(-data.oMi[s.joint].rotation[2:])[0])
+        for s in shapes
+    )
+    layout = replace(model.parts.humans, base_height=-lowest)
+    return Model(replace(model.parts, humans=layout))
+
+
+def _feet(model: Model) -> set[int]:
+    """Joints that carry soles, or tags that touch the ground."""
+    contacts = {tag.link for tag in model.parts.tags if tag.name in model.contact_names}
+    names = [*(sole.name for sole in model.soles), *contacts]
+    return {int(model.pin.frames[frame_index(model.pin, n)].parentJoint) for n in names}
 
 
 def _solid(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -227,7 +228,8 @@ class SelfCollision:
 
         Args:
             given: whether links touch; or the keys ``exclude``, ``include`` and
-                ``friction``, of which lists of pairs add to those of the model.
+                ``friction``, of which lists of pairs add to those of the model; more
+                links than two are all pairs of them.
         """
         if isinstance(given, bool):
             return replace(self, enabled=given)
@@ -246,6 +248,10 @@ class SelfCollision:
             include=(*_without(self.include, added), *include),
             friction=None if friction is None else float(friction),
         )
+
+    def has(self, pair: Pair) -> bool:
+        """Whether a pair is listed, in whatever order."""
+        return frozenset(pair) in map(frozenset, (*self.exclude, *self.include))
 
     def plain(self) -> bool | dict[str, Any]:
         """As a file has it."""
@@ -279,12 +285,12 @@ def _without(pairs: Iterable[Pair], left_out: set[frozenset[str]]) -> list[Pair]
 
 
 def _pairs(given: Iterable[Any]) -> tuple[Pair, ...]:
-    pairs = []
+    pairs: list[Pair] = []
     for item in given:
-        names = () if isinstance(item, str) else tuple(item)
-        if len(names) != 2 or names[0] == names[1]:
+        names = () if isinstance(item, str) else tuple(map(str, item))
+        if len(names) < 2 or len(set(names)) < len(names):
             raise ParameterError(f"{item!r} is no pair of links: write [one, other]")
-        pairs.append((str(names[0]), str(names[1])))
+        pairs += combinations(names, 2)
     return tuple(pairs)
 
 
@@ -304,6 +310,8 @@ class ModelParts:
         lengths: named lengths the model was made with [m].
         given_lengths: lengths set one by one [m].
         given_tags: tag positions set one by one, HuMAnS axes [m].
+        notes: what the model leaves out of its file or takes otherwise.
+        grounded: whether its files say how high it stands, by contacts or a height.
     """
 
     name: str
@@ -321,6 +329,8 @@ class ModelParts:
     given_lengths: Mapping[str, float] = field(default_factory=dict)
     given_tags: Mapping[str, np.ndarray] = field(default_factory=dict)
     self_collision: SelfCollision = field(default_factory=SelfCollision)
+    notes: tuple[str, ...] = ()
+    grounded: bool = True
 
     @property
     def from_table(self) -> bool:

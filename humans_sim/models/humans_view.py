@@ -41,7 +41,7 @@ from scipy.spatial.transform import Rotation
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.models.description import HumansLayout
-from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
+from humans_sim.models.points import ROS_FROM_HUMANS, frame_index, to_humans
 
 if TYPE_CHECKING:
     from humans_sim.models.model import Model
@@ -407,7 +407,7 @@ class FrameView:
     def _frame(self, name: str) -> int:
         if not self._model.pin.existFrame(name):
             raise ParameterError(f"{self._model.name} has no frame called '{name}'")
-        return int(self._model.pin.getFrameId(name))
+        return frame_index(self._model.pin, name)
 
     def _move(self, q: np.ndarray, v: np.ndarray) -> pin.Data:
         """Placements, velocities, Jacobians, and accelerations with a = 0."""

@@ -24,6 +24,7 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
+from humans_sim.models.points import frame_index
 
 LinkPose = tuple[str, str, pin.SE3]
 """Parent link, child link, pose of the child in the parent's frame."""
@@ -60,8 +61,8 @@ class LinkTree:
             (
                 parent,
                 child,
-                data.oMf[model.getFrameId(parent)].actInv(
-                    data.oMf[model.getFrameId(child)]
+                data.oMf[frame_index(model, parent)].actInv(
+                    data.oMf[frame_index(model, child)]
                 ),
             )
             for parent, child in pairs

@@ -21,7 +21,7 @@ import pinocchio as pin
 from humans_sim.core.arrays import real_array
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models.description import QUATERNION_TOLERANCE, ModelParts, Tag
-from humans_sim.models.points import PointSet
+from humans_sim.models.points import PointSet, frame_index
 
 if TYPE_CHECKING:
     from humans_sim.models.humans_view import FrameView, HumansView
@@ -33,7 +33,8 @@ class Model:
     Configurations ``q`` are pinocchio's: base position [m], base quaternion (x, y, z,
     w), joint angles [rad]; velocities ``v``: base linear and angular velocity in the
     base frame, joint speeds. Buffers live in data objects: each thread has its own,
-    and :meth:`data` gives more.
+    and :meth:`data` gives more. ``notes`` are what the model leaves out of its file, or
+    takes otherwise, such as joints that are locked.
     """
 
     def __init__(self, parts: ModelParts) -> None:
@@ -44,6 +45,7 @@ class Model:
         self.pin = model
         self.name = parts.name
         self.title = parts.title
+        self.notes = parts.notes
         self.nq: int = model.nq
         self.nv: int = model.nv
         self._q_shape, self._v_shape = (model.nq,), (model.nv,)
@@ -65,7 +67,7 @@ class Model:
     def _points(self, tags: tuple[Tag, ...]) -> PointSet:
         joints, local = [], []
         for tag in tags:
-            frame = self.pin.frames[self.pin.getFrameId(tag.link)]
+            frame = self.pin.frames[frame_index(self.pin, tag.link)]
             joints.append(int(frame.parentJoint))
             local.append(frame.placement.act(tag.position))
         return PointSet(self.pin, joints, np.array(local))
@@ -147,12 +149,17 @@ class Model:
         return q
 
     def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
-        """Joints within their limits, any base attitude, base within 1 m."""
+        """Joints within their limits, any base attitude, base within 1 m.
+
+        Joints without limits are within half a turn of zero.
+        """
         q = self.neutral()
         q[:3] = rng.uniform(-1.0, 1.0, 3)
         quaternion = rng.normal(size=4)
         q[3:7] = quaternion / np.linalg.norm(quaternion)
-        q[7:] = rng.uniform(self.lower_limits, self.upper_limits)
+        low, high = self.lower_limits.copy(), self.upper_limits.copy()
+        low[np.isinf(low)], high[np.isinf(high)] = -np.pi, np.pi
+        q[7:] = rng.uniform(low, high)
         return q
 
     def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -188,7 +195,7 @@ class Model:
         com = pin.centerOfMass(self.pin, data, self.check_configuration(q))
         rows = []
         for name in self.segment_names:
-            frame = self.pin.frames[self.pin.getFrameId(name)]
+            frame = self.pin.frames[frame_index(self.pin, name)]
             inertia = self.pin.inertias[frame.parentJoint]
             local = inertia.lever if inertia.mass > 0 else frame.placement.translation
             rows.append(data.oMi[frame.parentJoint].act(local))
@@ -294,7 +301,7 @@ class Model:
         data = self._buffers.data
         pin.forwardKinematics(self.pin, data, self.check_configuration(q))
         return pin.updateFramePlacement(
-            self.pin, data, self.pin.getFrameId(name)
+            self.pin, data, frame_index(self.pin, name)
         ).copy()
 
     def seen_from(self, link: str = "") -> FrameView:

@@ -4,7 +4,8 @@
 All points of a set are computed at once; a model has one set for its tags and one for
 its contact points.
 
-Forces at points become generalised forces.
+Forces at points become generalised forces. Frames are found by name here and nowhere
+else: links and joints of published robots share names.
 
 *Axes* of HuMAnS and ROS. HuMAnS: x forward, y up, z right. ROS (REP-103): x forward, y
 left, z up. :math:`(x, y, z)_{ros} = (x, -z, y)_{humans}`.
@@ -18,6 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.expressions import shortened
 
 
 class PointSet:
@@ -108,12 +110,7 @@ def point_force(
     force: np.ndarray,
 ) -> np.ndarray:
     """Generalised force (nv,) of a world force [N] at a point of a link [m]."""
-    if link and not model.existFrame(link):
-        raise ParameterError(f"{model.name} has no link '{link}'")
-    if link:
-        frame = model.getFrameId(link)
-    else:
-        frame = model.getFrameId(link_on(model, 1), pin.FrameType.BODY)
+    frame = frame_index(model, link or link_on(model, 1))
     jacobian = pin.computeFrameJacobian(
         model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     )
@@ -121,6 +118,24 @@ def point_force(
     arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
     moment = np.cross(arm, force)
     return jacobian[:3].T @ force + jacobian[3:].T @ moment
+
+
+_KINDS = (
+    pin.FrameType.BODY,
+    pin.FrameType.OP_FRAME,
+    pin.FrameType.SENSOR,
+    pin.FrameType.FIXED_JOINT,
+    pin.FrameType.JOINT,
+)
+"""What a name stands for, the first of these that has it."""
+
+
+def frame_index(tree: pin.Model, name: str) -> int:
+    """Number of a link, of a frame on one, or of a joint where no link has the name."""
+    for kind in _KINDS:
+        if tree.existFrame(name, kind):
+            return int(tree.getFrameId(name, kind))
+    raise ParameterError(f"{tree.name} has no link or frame '{shortened(name)}'")
 
 
 def link_on(tree: pin.Model, joint: int) -> str:

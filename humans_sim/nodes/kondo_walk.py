@@ -252,7 +252,8 @@ class KondoWalk(ModelNode):
     def _state(self, spent: float) -> WalkStatus:
         """The planned state; nothing is measured."""
         plan, status = self._walk.point, WalkStatus(message=self._note)
-        status.header = Header(stamp=self.get_clock().now().to_msg(), frame_id="odom")
+        stamp, frame = self.get_clock().now().to_msg(), self.framed("odom")
+        status.header = Header(stamp=stamp, frame_id=frame)
         status.phase = int(plan.phase) if self._walk.ready else WalkStatus.STANDING
         status.steps = plan.steps
         status.commanded_velocity.linear.x = float(plan.velocity.vx)

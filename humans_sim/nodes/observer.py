@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``observer``: where the base is, from the joints and the forces on the soles.
 
-Takes ``joint_states`` and ``<sole>/wrench`` of every sole, put together by their
-stamps. Gives ``odom`` (nav_msgs/Odometry), the transforms odom -> base_link and
-base_link -> base_footprint where its parameters say so, and ``/diagnostics``.
+Takes ``joint_states``, ``<sole>/wrench`` of every sole and, with ``use_imu``, ``imu``,
+put together by their stamps. Gives ``odom`` (nav_msgs/Odometry, with covariances), the
+transforms odom -> base_link and base_link -> base_footprint where its parameters say
+so, world -> odom where ``world_frame`` names a world, and ``/diagnostics``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
 
 from humans_sim.core.errors import ConfigurationError, HumansError
+from humans_sim.core.settings import settings_of
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
     joint_values,
@@ -30,14 +32,23 @@ from humans_sim.nodes.common.conversions import (
     transform,
 )
 from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics, gone
-from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.model_node import ModelNode, latched
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
+from humans_sim.observation.base.drift import DriftRates
 from humans_sim.observation.base.observer import USES, BaseEstimate, BaseObserver
 
 _DEPTH = 100
-_STATES = "joint_states"
+_STATES, _IMU = "joint_states", "imu"
+
+
+def _attitude(message: Imu) -> np.ndarray:
+    """Quaternion (4,) of the base."""
+    if message.orientation_covariance[0] < 0.0:
+        raise ConfigurationError("imu says nothing of the orientation")
+    turn = message.orientation
+    return np.array([turn.x, turn.y, turn.z, turn.w])
 
 
 class Observer(ModelNode):
@@ -47,7 +58,11 @@ class Observer(ModelNode):
         super().__init__(name, **options)
         given = Parameters(self)
         self._observer = self._declare_observer(given)
-        self._frame = given.text("odom_frame", "odom", "frame of the estimate")
+        self._frame = self.framed(
+            given.text("odom_frame", "odom", "frame of the estimate")
+        )
+        self._base_frame = self.framed(BASE_LINK)
+        world = given.text("world_frame", "", "above odom, at one place; empty: none")
         tf = given.flag("publish_tf", True, "transform from odom to base_link")
         foot = given.flag("publish_footprint", False, "base_footprint below base_link")
         self._step = math.radians(
@@ -58,7 +73,8 @@ class Observer(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds: np.ndarray | None = None
         self._topics = {f"{sole}/wrench": sole for sole in self._observer.soles}
-        self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
+        listened = [*self._topics, *([_IMU] if self._led else [])]
+        self._synchronizer = StampSynchronizer(_STATES, listened)
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
         self._heard_at = -math.inf
@@ -68,11 +84,22 @@ class Observer(ModelNode):
         self._tf = self.create_publisher(TFMessage, "/tf", _DEPTH)
         listen = self.create_subscription
         taker = self._diagnostics.taker
+        if self._led:
+            listen(Imu, _IMU, taker(_IMU, _attitude, self._put), _DEPTH)
         for topic in self._topics:
             listen(WrenchStamped, topic, taker(topic, load_of, self._put), _DEPTH)
         states = taker(_STATES, self._read_state, self._put)
         listen(JointState, _STATES, states, _DEPTH)
+        if world:
+            self._place_odom(world)
         self.every(BEAT, self._diagnose)
+
+    def _place_odom(self, world: str) -> None:
+        """Both begin at one place."""
+        static = self.create_publisher(TFMessage, "/tf_static", latched())
+        now, there = self.get_clock().now().to_msg(), pin.SE3.Identity()
+        placed = transform(now, world, self._frame, there)
+        static.publish(TFMessage(transforms=[placed]))
 
     def _declare_observer(self, given: Parameters) -> BaseObserver:
         posture = given.choice("posture", NEUTRAL, "it stands in at first", POSTURES)
@@ -82,12 +109,25 @@ class Observer(ModelNode):
             "threshold", 0.0, "force of a foot on the ground [N]; 0: by the weight", 0.0
         )
         floor = given.numbers("floor_height", "of a level floor [m]; empty: unknown", 1)
+        self._led = given.flag("use_imu", False, "imu says how the base is turned")
+        usual = DriftRates()
         return BaseObserver(
             self.model,
             standing=start_posture(self.model, posture, walking),
             use=use,
             threshold=threshold or None,
             floor_height=floor[0] if floor else None,
+            drift=DriftRates(
+                **{
+                    name: given.number(
+                        f"drift.{name}",
+                        getattr(usual, name),
+                        f"standard deviation: {item.metadata['help']}",
+                        0.0,
+                    )
+                    for name, item in settings_of(DriftRates).items()
+                }
+            ),
         )
 
     def _read_state(self, message: JointState) -> Any:
@@ -118,7 +158,7 @@ class Observer(ModelNode):
         forces = {sole: complete[topic] for topic, sole in self._topics.items()}
         try:
             self._estimate = self._observer.update(
-                t, joints, speeds, sole_forces=forces
+                t, joints, speeds, sole_forces=forces, attitude=complete.get(_IMU)
             )
         except HumansError as error:
             self._diagnostics.refuse("measurement", error)
@@ -126,19 +166,26 @@ class Observer(ModelNode):
         self._t = t
         when, pose = time_of(stamp), self._estimate.pose
         if self._odometry.get_subscription_count():
-            self._odometry.publish(
-                odometry(when, self._frame, pose, self._estimate.velocity)
-            )
+            self._odometry.publish(self._odometry_of(when, self._estimate))
         placed = pin.XYZQUATToSE3(pose)
         moved = []
         if self._places_base:
-            moved.append(transform(when, self._frame, BASE_LINK, placed))
+            moved.append(transform(when, self._frame, self._base_frame, placed))
         if self._places_footprint:
             q = np.concatenate([pose, joints])
             below = placed.actInv(self.model.base_footprint(q))
-            moved.append(transform(when, BASE_LINK, "base_footprint", below))
+            footprint = self.framed("base_footprint")
+            moved.append(transform(when, self._base_frame, footprint, below))
         if moved:
             self._tf.publish(TFMessage(transforms=moved))
+
+    def _odometry_of(self, when: Any, base: BaseEstimate) -> Odometry:
+        message = odometry(
+            when, self._frame, self._base_frame, base.pose, base.velocity
+        )
+        message.pose.covariance = base.covariance.ravel()
+        message.twist.covariance = np.diag(base.velocity_std**2).ravel()
+        return message
 
     def _diagnose(self) -> None:
         silent = time.monotonic() > self._heard_at + BEAT

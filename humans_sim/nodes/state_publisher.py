@@ -4,7 +4,7 @@
 For machines without robot_state_publisher. Takes ``joint_states`` and odometry; gives
 ``robot_description`` (transient local), ``/tf`` for moving links, ``/tf_static`` for
 fixed ones, and ``base_footprint`` below the base (REP-120). Parameters: ``model``,
-``odometry_topic``, ``publish_footprint``.
+``odometry_topic``, ``publish_footprint``, ``frame_prefix``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import pinocchio as pin
+from geometry_msgs.msg import TransformStamped
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -37,15 +38,20 @@ class StatePublisher(StateListener):
         description = self.create_publisher(String, "robot_description", latched())
         description.publish(String(data=self.model.urdf()))
         stamp = self.get_clock().now().to_msg()
-        fixed = [transform(stamp, *link) for link in self._links.fixed()]
+        fixed = [self._transform(stamp, *link) for link in self._links.fixed()]
         static.publish(TFMessage(transforms=fixed))
 
     def on_state(self, stamp: Any) -> None:
         """Publish the moving links."""
         q = self.configuration()
-        moved = [transform(stamp, *link) for link in self._links.moving(q)]
+        moved = [self._transform(stamp, *link) for link in self._links.moving(q)]
         if self._footprint and self.model.soles:
             base = pin.XYZQUATToSE3(q[:7])
             footprint = base.actInv(self.model.base_footprint(q))
-            moved.append(transform(stamp, BASE_LINK, "base_footprint", footprint))
+            moved.append(self._transform(stamp, BASE_LINK, "base_footprint", footprint))
         self._tf.publish(TFMessage(transforms=moved))
+
+    def _transform(
+        self, stamp: Any, parent: str, child: str, pose: pin.SE3
+    ) -> TransformStamped:
+        return transform(stamp, self.framed(parent), self.framed(child), pose)

@@ -3,7 +3,8 @@
 
 Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts``, ``scene``,
 ``/diagnostics`` and, of a ground that gives way, ``ground/heights`` and
-``ground/depth``; beside a walk ``walk_status`` and ``footsteps``; beside a
+``ground/depth``; beside a walk ``walk_status``, ``footsteps`` and ``odom``, without
+whose drift planned steps are drawn; beside a
 reconstruction ``reconstruction_markers``. Where somebody offers the service
 ``set_simulation_state``, the page has controls: they call it, ``reset`` and ``push``,
 and set the simulation's ``real_time_factor``; where there is a walk, they publish
@@ -21,13 +22,14 @@ from __future__ import annotations
 import math
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from builtin_interfaces.msg import Duration
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
 from humans_msgs.msg import ContactStates, WalkStatus
 from humans_msgs.srv import Push, Reset
@@ -46,13 +48,18 @@ from humans_sim.core.errors import ConfigurationError, HumansError, ParameterErr
 from humans_sim.kondo.motion.pose_servo import can_get_up
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common import marker_messages
-from humans_sim.nodes.common.conversions import nanoseconds_of, vector_of, velocity_of
-from humans_sim.nodes.common.diagnostics import warn_refused
+from humans_sim.nodes.common.conversions import (
+    base_of,
+    nanoseconds_of,
+    vector_of,
+    velocity_of,
+)
+from humans_sim.nodes.common.diagnostics import is_beside, warn_refused
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.scene_messages import footprints_in, seen_bodies_of
 from humans_sim.nodes.common.services import Requests
 from humans_sim.nodes.common.start_posture import walk_settings
-from humans_sim.nodes.common.state_listener import StateListener
+from humans_sim.nodes.common.state_listener import ODOMETRY, StateListener
 from humans_sim.view.browser.bodies_page import BodyLayer
 from humans_sim.view.browser.marker_layer import MarkerLayer, SeenMarkers
 from humans_sim.view.browser.page_server import warning_of
@@ -159,9 +166,9 @@ def seen_markers_of(message: MarkerArray) -> SeenMarkers:
     )
 
 
-def seen_robot(message: Any) -> SeenRobot | None:
+def seen_robot(statuses: Iterable[DiagnosticStatus]) -> SeenRobot | None:
     """How a real robot is, by ``/diagnostics``; None: of something else."""
-    for status in message.status:
+    for status in statuses:
         if status.name.endswith(_ROBOT):
             values = {item.key: item.value[:_LONGEST] for item in status.values}
             return SeenRobot(
@@ -170,9 +177,9 @@ def seen_robot(message: Any) -> SeenRobot | None:
     return None
 
 
-def simulation_state(message: Any) -> tuple[str, str] | None:
+def simulation_state(statuses: Iterable[DiagnosticStatus]) -> tuple[str, str] | None:
     """State of a simulation, and what failed, by ``/diagnostics``; None: of others."""
-    for status in message.status:
+    for status in statuses:
         if status.name.endswith(_SIMULATION):
             values = {item.key: item.value for item in status.values}
             failed = status.level == status.ERROR
@@ -217,6 +224,7 @@ class Viewer(StateListener):
         self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
         self._orders: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._changed, self._time, self._frame = False, 0.0, ""
+        self._estimate: Odometry | None = None
         self._state: Seen | None = None
         self._contacts: ContactStates | None = None
         self._plan: MarkerArray | None = None
@@ -250,6 +258,8 @@ class Viewer(StateListener):
         listen(ContactStates, "ground_contacts", self._keep("_contacts"), 10)
         listen(WalkStatus, "walk_status", self._on_walk, 10)
         listen(MarkerArray, "footsteps", self._keep("_plan"), 10)
+        if self.odometry_topic != ODOMETRY:
+            listen(Odometry, ODOMETRY, self._keep("_estimate"), 10)
         listen(MarkerArray, "scene", self._keep("_bodies"), 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
         listen(Image, "ground/heights", self._keep("_heights"), 2)
@@ -307,10 +317,11 @@ class Viewer(StateListener):
             self._send_velocity(self._velocity)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        state = simulation_state(message)
+        own = [item for item in message.status if is_beside(self, item.name)]
+        state = simulation_state(own)
         if state is not None:
             self._paused, self._failure = state[0] == _PAUSED, state[1]
-        robot = seen_robot(message)
+        robot = seen_robot(own)
         if robot is not None and isinstance(self._page.panel, RobotPanel):
             self._page.panel.show_robot(robot)
 
@@ -338,19 +349,41 @@ class Viewer(StateListener):
         if self._changed:
             self._changed = False
             touches = self._read("ground_contacts", self._contacts, touches_of)
-            planned = self._read("footsteps", self._plan, planned_of) or ()
             q = self.configuration()
+            planned = self._planned(q)
             self._state = Seen(time=self._time, q=q, touches=touches, planned=planned)
             self._draw_surroundings()
         if self._state is not None:
             self._page.show(self._with_status(self._state))
 
-    def _read(self, topic: str, message: Any, read: Callable[[Any], Any]) -> Any:
-        """What a message says; None where it is of another frame, or refused."""
+    def _planned(self, q: np.ndarray) -> tuple[PlannedStep, ...]:
+        """Planned steps; where they are in the frame of an estimate, without its drift.
+
+        The estimate's base is put where the base is shown.
+        """
+        estimate = self._estimate
+        if estimate is None or estimate.header.frame_id == self._frame:
+            return self._read("footsteps", self._plan, planned_of) or ()
+
+        def read(message: MarkerArray) -> tuple[PlannedStep, ...]:
+            seen = pin.XYZQUATToSE3(base_of(estimate.pose.pose))
+            drift = pin.XYZQUATToSE3(q[:7]) * seen.inverse()
+            return tuple(step.moved(drift) for step in planned_of(message))
+
+        frame = estimate.header.frame_id
+        return self._read("footsteps", self._plan, read, frame) or ()
+
+    def _read(
+        self, topic: str, message: Any, read: Callable[[Any], Any], frame: str = ""
+    ) -> Any:
+        """What a message says; None where it is of another frame, or refused.
+
+        The frame is that of the base unless given.
+        """
         if message is None or not getattr(message, "markers", True):
             return None
         first = message.markers[0] if hasattr(message, "markers") else message
-        if first.header.frame_id != self._frame:
+        if first.header.frame_id != (frame or self._frame):
             return None
         try:
             return read(message)
@@ -477,7 +510,7 @@ class Viewer(StateListener):
 
     def _push(self, impulse: np.ndarray) -> None:
         request = Push.Request()
-        request.header.frame_id = BASE_LINK
+        request.header.frame_id = self.framed(BASE_LINK)
         request.impulse.x, request.impulse.y = (float(x) for x in impulse)
         request.duration = Duration(nanosec=round(PUSH_TIME * 1e9))
         self._requests.call(_PUSH, request)
@@ -511,7 +544,7 @@ class Viewer(StateListener):
             return
         message = TwistStamped(twist=twist)
         message.header.stamp = self.get_clock().now().to_msg()
-        message.header.frame_id = BASE_LINK
+        message.header.frame_id = self.framed(BASE_LINK)
         self._velocities.publish(message)
 
     def close(self) -> None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Gaps at which contacts may have had a force, with time steps.
-
-*Bounces*, of contacts with restitution.
+r"""Gaps at which contacts that bounce may have had a force, with time steps.
 
 A time step has a contact's impulse and its bounce at once, and ends with the contact
 off its surface: its mean force in the step is above zero, and so is its gap at the end.
@@ -16,10 +14,9 @@ at the end. A force at a larger gap is one at a distance. For u is taken the spe
 the end of the step of what touches: of a point its own, of a link and of a free body
 that of its fastest point; the last term is at most :data:`GAINED` h / 2.
 
-*Turning*, of solids. The impulse of a step sets the rate of a gap that is linear in the
-motion of the step. A solid that turns by an angle :math:`\omega h` leaves the rest, of
-second order: up to half of that angle of the way u h that its fastest points go. Up to
-:data:`TURNED` of the way no force is one at a distance.
+That is linear in the motion of the step. What turns by an angle :math:`\omega h`
+leaves the rest, of second order: half of that angle of the way U h of its fastest
+point. Taken is the whole angle, as before the impact both may be larger.
 """
 
 from __future__ import annotations
@@ -35,7 +32,6 @@ from humans_sim.core.errors import HumansError, RunFileError
 from humans_sim.models.legs import tag_of
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
-    link_of,
     recorded_features,
     recorded_model,
     sound_record,
@@ -47,26 +43,23 @@ if TYPE_CHECKING:
 
 GAINED = 0.1
 """Speed that other forces may give to a contact within a step [m/s]."""
-TURNED = 2e-3
-"""Share of its way in a step by which a solid that turns may be off another one."""
-_Speeds = Mapping[str, float]
+_STILL = np.zeros(2)
+_Speeds = Mapping[str, np.ndarray]
+"""Speed [m/s, rad/s], and spin times the speed of the fastest point [m/s^2] (2,)."""
 
 
 def explained_gaps(run: Run, rows: np.ndarray) -> np.ndarray:
     """The largest gaps that these explain, in some samples (n, contacts) [m].
 
-    Zero of points without restitution, and where the sample is not one of a time step.
+    Zero of contacts without restitution, and in samples that end no time step.
     Without the run's model, all its speeds together count.
     """
     gaps = np.zeros((len(rows), len(run.table)))
-    solid = np.array([link_of(name, {}) != "" for name in run.table.names], dtype=bool)
-    chosen = np.flatnonzero(solid | (run.table.restitution > 0.0))
-    step = _step(run)
+    chosen, step = np.flatnonzero(run.table.restitution > 0.0), _step(run)
     if not len(chosen) or step == 0.0:
         return gaps
     names = [run.table.names[k] for k in chosen]
-    restitution, turned = run.table.restitution[chosen], TURNED * solid[chosen]
-    bounces = restitution > 0.0
+    both = 1.0 + 1.0 / run.table.restitution[chosen]
     try:
         speeds = _speeds(run)
     except HumansError:
@@ -75,11 +68,9 @@ def explained_gaps(run: Run, rows: np.ndarray) -> np.ndarray:
         if not _is_stepped(run, float(run.t[row])):
             continue
         known, other = speeds(int(row))
-        speed = np.array([_speed(name, known, other) for name in names])
-        explained = turned * speed
-        explained[bounces] += 0.5 * GAINED
-        explained[bounces] += 0.5 * speed[bounces] * (1.0 + 1.0 / restitution[bounces])
-        gaps[k, chosen] = step * explained
+        speed, turning = np.array([_speed(name, known, other) for name in names]).T
+        linear = 0.5 * step * (GAINED + speed * both)
+        gaps[k, chosen] = linear + step**2 * turning
     return gaps
 
 
@@ -100,22 +91,22 @@ def _is_stepped(run: Run, time: float) -> bool:
     )
 
 
-def _speed(name: str, known: _Speeds, other: float) -> float:
-    """Largest speed at which a contact may open [m/s, rad/s]."""
+def _speed(name: str, known: _Speeds, other: np.ndarray) -> np.ndarray:
+    """Largest speed at which a contact may open, and how it turns (2,)."""
     if name in known:
         return known[name]
     sides = [s if s in known else s.rpartition(".")[0] for s in name.split("/")]
     speeds = [known[side] for side in sides if side in known]
-    return sum(speeds) if speeds else other
+    return np.sum(speeds, axis=0) if speeds else other
 
 
-_SpeedsIn = Callable[[int], tuple[_Speeds, float]]
+_SpeedsIn = Callable[[int], tuple[_Speeds, np.ndarray]]
 """Speeds of a row by names of points, bodies and limits; the sum of all there are."""
 
 
 def _all_speeds(run: Run) -> _SpeedsIn:
     """Speeds of a run whose model is not there: none by name."""
-    return lambda row: ({}, float(np.abs(run.v[row]).sum()))
+    return lambda row: ({}, np.array([np.abs(run.v[row]).sum(), 0.0]))
 
 
 def _speeds(run: Run) -> _SpeedsIn:
@@ -149,26 +140,30 @@ def _speeds(run: Run) -> _SpeedsIn:
     if run.v.shape[1] < nv + 6 * len(bodies):
         raise RunFileError("the run has other velocities than its model and bodies")
 
-    def at(row: int) -> tuple[_Speeds, float]:
+    def at(row: int) -> tuple[_Speeds, np.ndarray]:
         q, v = (np.ascontiguousarray(x[row], dtype=float) for x in (run.q, run.v))
-        speeds = {name: abs(float(v[k])) for name, k in limits}
+        speeds = {name: np.array([abs(float(v[k])), 0.0]) for name, k in limits}
         if model is not None:
             pin.forwardKinematics(model.pin, data, q[:nq], v[:nv])
-            for name, joint, place in points:
-                motion = data.v[joint]
-                velocity = motion.linear + np.cross(motion.angular, place)
-                speeds[name] = float(np.linalg.norm(velocity))
+            turning: dict[int, float] = {}
             for name, joint, corners, radius in links:
                 motion = data.v[joint]
-                turning = np.cross(motion.angular, corners)
-                speed = np.linalg.norm(motion.linear + turning, axis=1).max()
-                speed += radius * np.linalg.norm(motion.angular)
-                speeds[name] = max(speeds.get(name, 0.0), float(speed))
+                spin = float(np.linalg.norm(motion.angular))
+                turned = motion.linear + np.cross(motion.angular, corners)
+                fastest = np.linalg.norm(turned, axis=1).max() + radius * spin
+                turning[joint] = max(turning.get(joint, 0.0), spin * fastest)
+                speed = max(speeds.get(name, _STILL)[0], fastest)
+                speeds[name] = np.array([speed, turning[joint]])
+            for name, joint, place in points:
+                motion = data.v[joint]
+                speed = np.linalg.norm(motion.linear + np.cross(motion.angular, place))
+                speeds[name] = np.array([speed, turning.get(joint, 0.0)])
         for k, (name, reach) in enumerate(bodies):
             own = v[nv + 6 * k : nv + 6 * k + 6]
             spin = float(np.linalg.norm(own[3:]))
-            speeds[name] = float(np.linalg.norm(own[:3])) + reach * spin
-        return speeds, float(np.abs(v).sum())
+            speed = float(np.linalg.norm(own[:3])) + reach * spin
+            speeds[name] = np.array([speed, spin * speed])
+        return speeds, np.array([np.abs(v).sum(), 0.0])
 
     return at
 

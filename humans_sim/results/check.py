@@ -13,6 +13,7 @@ was solved with.
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,9 @@ import pinocchio as pin
 from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import HumansError, RunFileError
-from humans_sim.models.legs import tag_of
+from humans_sim.models.collision_shapes import collision_shapes
+from humans_sim.models.legs import corner_places, tag_of
+from humans_sim.models.points import frame_index
 from humans_sim.results.bounces import explained_gaps
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import (
@@ -237,6 +240,20 @@ class Check:
     def __getitem__(self, name: str) -> Finding:
         return next(f for f in self.findings if f.name == name)
 
+    def __str__(self) -> str:
+        """A table: whether each holds, its worst, its limit, and where that was."""
+        rows = [("", "what", "worst", "limit", "unit", "where")]
+        rows += [
+            (f.word, f.name, f.value_text, f.limit_text, f.unit, f.where)
+            for f in self.findings
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        form = "{:<{}}  {:<{}}  {:>{}}  {:>{}}  {:<{}}  {:<{}}"
+        pairs = (
+            [x for pair in zip(row, widths, strict=True) for x in pair] for row in rows
+        )
+        return "\n".join(form.format(*pair).rstrip() for pair in pairs)
+
 
 def check_run(run: Run) -> Check:
     """Examine every sample and every impact of a run.
@@ -309,7 +326,7 @@ def check_run(run: Run) -> Check:
 
 
 def _bounced(run: Run, rows: slice, product: np.ndarray) -> np.ndarray:
-    """Contacts with a gap and a force that a bounce or a turn explains (n, nc)."""
+    """Contacts with a gap and a force that a bounce explains (n, nc)."""
     bounced = product > PRODUCT
     bounced &= (run.gaps[rows] > 0.0) & (run.forces[rows, :, 0] > 0.0)
     samples = np.flatnonzero(bounced.any(axis=1))
@@ -345,6 +362,8 @@ def _overlap(run: Run) -> Finding:
     if deepest is None:
         return Finding(DEEPEST, 0.0, limit, "m", "nothing solid", None)
     where = f"{' and '.join(deepest.names) or 'nothing'} at {deepest.time:.6g} s"
+    if deepest.left_out:
+        where += f"; left out by the model's file: {deepest.left_out}"
     return Finding.within(DEEPEST, deepest.depth, limit, "m", where)
 
 
@@ -477,6 +496,9 @@ FALL_TILT = math.radians(35.0)
 """Tilt of the base from the vertical beyond which a body has fallen [rad]."""
 LOW = 0.5
 """Height of the base below which it has fallen, in heights at the start."""
+ANKLE = 0.25
+"""Joints whose distance to that of a foot is less, in lengths of the sole, are its
+ankle: a part between them that touches is no fall."""
 
 
 class Fall(NamedTuple):
@@ -501,8 +523,7 @@ def fall_of(run: Run) -> Fall:
     height, up = run.q[0, 2], _upwards(run.q[:1])[0]
     # Links that carry soles: what of them touches is no fall.
     touching = {tag_of(name) for name in run.table.names}
-    tags = recorded_model(run.info).parts.tags
-    feet = {tag.link for tag in tags if tag.name in touching}
+    feet = _feet(recorded_model(run.info), touching)
     free = {str(body["name"]) for body in run.info.get("bodies", ())}
     columns = [
         k
@@ -529,6 +550,27 @@ def fall_of(run: Run) -> Fall:
             time = run.t[rows.start + low[0]]
             return Fall(tilt, f"the base was low at {time:.6g} s", True)
     return Fall(tilt, f"base at {when:.6g} s", tilt > FALL_TILT)
+
+
+def _feet(model: Model, touching: Set[str]) -> set[str]:
+    """Links with tags that touch, those that carry soles, and those of ankles."""
+    tags = [tag for tag in model.parts.tags if tag.name in touching]
+    feet = {tag.link for tag in tags}
+    tree, joints = model.pin, set()
+    for sole in model.soles:
+        corners = corner_places(model, sole)
+        near = ANKLE * float(np.linalg.norm(np.ptp(corners, axis=0)))
+        joint = int(tree.frames[frame_index(tree, sole.name)].parentJoint)
+        joints.add(joint)
+        while joint > 1 and _length(tree.jointPlacements[joint]) < near:
+            joint = int(tree.parents[joint])
+            joints.add(joint)
+    feet |= {shape.link for shape in collision_shapes(model) if shape.joint in joints}
+    return feet
+
+
+def _length(placement: pin.SE3) -> float:
+    return float(np.linalg.norm(placement.translation))
 
 
 def _upwards(q: np.ndarray) -> np.ndarray:

@@ -40,6 +40,7 @@ from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import RunFileError
 from humans_sim.models.legs import tag_of
 from humans_sim.models.model import JointMemory, Model
+from humans_sim.models.points import frame_index
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_ground, recorded_model, sound_record
 
@@ -57,11 +58,13 @@ class Overlap(NamedTuple):
         depth: [m]; NaN where a configuration is no number.
         names: of the two, links, bodies or solids of the ground.
         time: [s].
+        left_out: pairs of links that the model's own file lets go through each other.
     """
 
     depth: float
     names: tuple[str, ...]
     time: float
+    left_out: int = 0
 
 
 class _Part(NamedTuple):
@@ -93,7 +96,8 @@ def deepest_overlap(run: Run) -> Overlap | None:
     shapes = len(parts) - bodies
     if run.q.shape[1] != 7 * bodies + (0 if model is None else model.nq):
         raise RunFileError("the run has other coordinates than its model and bodies")
-    partners = _partners(parts, shapes, model)
+    left_out = _left_out(model)
+    partners = _partners(parts, shapes, model, left_out)
     ground = recorded_ground(run.info)
     if not parts or not (ground.solids or any(partners)):
         return None
@@ -104,7 +108,7 @@ def deepest_overlap(run: Run) -> Overlap | None:
         if odd.any():
             return Overlap(np.nan, (), float(times[np.argmax(odd)]))
         search.look(poses, times)
-    return search.worst
+    return search.worst._replace(left_out=len(left_out))
 
 
 def _parts(model: Model | None, run: Run) -> tuple[list[_Part], list[int]]:
@@ -114,7 +118,7 @@ def _parts(model: Model | None, run: Run) -> tuple[list[_Part], list[int]]:
     joints = sorted({link.joint for link in links.values()})
     rolling: set[int] = set()
     if model is not None and "sphere_tags" in info:
-        frames = (model.pin.getFrameId(sole.name) for sole in model.soles)
+        frames = (frame_index(model.pin, sole.name) for sole in model.soles)
         rolling = {int(model.pin.frames[k].parentJoint) for k in frames}
     parts = [
         _Part(
@@ -142,11 +146,25 @@ def _tags(model: Model, run: Run) -> dict[int, np.ndarray]:
     return {joint: rows[points.row == k] for k, joint in enumerate(points.joints)}
 
 
+_Pairs = frozenset[frozenset[str]]
+
+
+def _left_out(model: Model | None) -> _Pairs:
+    """Links that go through each other by their model's own file.
+
+    It says that its shapes are coarse there: they are not looked at.
+    """
+    if model is None:
+        return frozenset()
+    given = frozenset(frozenset(p) for p in model.parts.self_collision.exclude)
+    return given & usual_pairs(model)[0]
+
+
 def _partners(
-    parts: Sequence[_Part], links: int, model: Model | None
+    parts: Sequence[_Part], links: int, model: Model | None, left_out: _Pairs
 ) -> list[list[int]]:
     """Parts after each one that are looked at with it; the first are of links."""
-    apart = frozenset() if model is None else usual_pairs(model)[0]
+    apart = _Pairs() if model is None else usual_pairs(model)[0] - left_out
     partners = []
     for k, part in enumerate(parts):
         partners.append(

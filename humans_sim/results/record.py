@@ -53,7 +53,7 @@ def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     record: dict[str, Any] = {}
     if model is not None:
         parts = model.parts
-        name = parts.name if is_packaged(parts) else str(parts.source.resolve())
+        name = parts.name if is_packaged(parts) else str(parts.source.absolute())
         own: dict[str, Any] = {"name": name}
         record["model"] = own
         if parts.from_table:

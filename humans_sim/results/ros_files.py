@@ -129,14 +129,18 @@ def base_transform(q: np.ndarray, stamp: Stamp) -> Message:
 
 
 def odometry_message(
-    stamp: Stamp, q: np.ndarray, v: np.ndarray, frame: str = WORLD
+    stamp: Stamp,
+    q: np.ndarray,
+    v: np.ndarray,
+    frame: str = WORLD,
+    base: str = BASE_LINK,
 ) -> Message:
     """A nav_msgs/Odometry of the base of a biped; its twist is in the base's frame."""
     pose = {"position": xyz(q[:3]), "orientation": quaternion(q[3:7])}
     twist = {"linear": xyz(v[:3]), "angular": xyz(v[3:6])}
     return {
         "header": head(stamp, frame),
-        "child_frame_id": BASE_LINK,
+        "child_frame_id": base,
         "pose": {"pose": pose, "covariance": [0.0] * 36},
         "twist": {"twist": twist, "covariance": [0.0] * 36},
     }

@@ -200,11 +200,13 @@ def test_fall_by_tilt(khr1: hs.Model) -> None:
 
 
 def test_who_bows_has_not_fallen(khr1: hs.Model) -> None:
-    """Up again within half a second is no fall; later is one."""
-    bow = np.concatenate([np.arange(0, 41, 2), np.arange(40, -1, -2)])
-    assert not WalkSummary.of_run(_tipping(khr1, bow)).fallen
-    slow = np.concatenate([np.arange(0, 41, 2), np.full(25, 40), np.arange(40, -1, -2)])
-    assert WalkSummary.of_run(_tipping(khr1, slow)).fallen
+    """Who stays up and straightens again did not fall; who lay on the floor did."""
+    down, up = np.arange(0, 41, 2), np.arange(40, -1, -2)
+    slow = np.concatenate([down, np.full(25, 40), up])
+    assert not WalkSummary.of_run(_tipping(khr1, slow)).fallen
+    assert WalkSummary.of_run(_tipping(khr1, slow[:-25])).fallen
+    lies = np.concatenate([np.arange(0, 91, 5), np.full(25, 90), np.arange(90, -1, -5)])
+    assert WalkSummary.of_run(_tipping(khr1, lies)).fallen
 
 
 def _tipping(model: hs.Model, degrees: np.ndarray) -> Run:

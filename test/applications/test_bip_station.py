@@ -20,7 +20,10 @@ class Loop(hs.Controller):
     """The nodes actuation and task_law in lock-step, in one process."""
 
     def __init__(self, model: hs.Model, parameters: dict[str, Any]) -> None:
-        given = {name: part["ros__parameters"] for name, part in parameters.items()}
+        given = {
+            name.removeprefix("/**/"): part["ros__parameters"]
+            for name, part in parameters.items()
+        }
         law, drive = given["task_law"], given["actuation"]
         assert law["delay"] == drive["delay"] and drive["kind"] == "motors"
         self.period = given["dynamics"]["sampling_period"]
@@ -46,7 +49,7 @@ class Loop(hs.Controller):
 def simulated(graph: str, bip: hs.Model, t_end: float) -> tuple[Loop, hs.Run]:
     """A graph of the package without ROS."""
     parameters = yaml.safe_load(read_graph(graph).parameters.read_text())
-    dynamics = parameters["dynamics"]["ros__parameters"]
+    dynamics = parameters["/**/dynamics"]["ros__parameters"]
     loop, noise = Loop(bip, parameters), dynamics["feet"]["force"]["noise"]
     errors = hs.SignalErrors(noise=noise)
     simulation = hs.Simulation(
@@ -86,10 +89,10 @@ def test_graph_of_the_step_has_the_law_of_its_scenario(bip: hs.Model) -> None:
     """The same trajectory: it starts in the posture that dynamics starts in."""
     parameters = yaml.safe_load(read_graph("bip-one-step").parameters.read_text())
     loop = Loop(bip, parameters)
-    posture = parameters["dynamics"]["ros__parameters"]["posture"]
-    assert posture == parameters["observer"]["ros__parameters"]["posture"]
+    posture = parameters["/**/dynamics"]["ros__parameters"]["posture"]
+    assert posture == parameters["/**/observer"]["ros__parameters"]["posture"]
     np.testing.assert_allclose(loop.station.start, start_posture(bip, posture))
-    assert parameters["task_law"]["ros__parameters"]["motion"] == "step"
+    assert parameters["/**/task_law"]["ros__parameters"]["motion"] == "step"
 
 
 def test_same_time_same_answer_and_time_that_goes_back(bip: hs.Model) -> None:

@@ -35,7 +35,7 @@ def test_damaged_urdf(kind, sound: bytes, tmp_path: Path) -> None:
         folder.mkdir()
         urdf = folder / "robot.urdf"
         urdf.write_bytes(damage(sound, kind, random.Random(f"{kind.__name__} {seed}")))
-        done = CliRunner().invoke(app, ["init-robot", str(urdf)])
+        done = CliRunner().invoke(app, ["init-robot", str(urdf), "--no-trial"])
         names = {path.name for path in folder.iterdir()}
         if done.exit_code:
             assert isinstance(done.exception, hs.HumansError), repr(done.exception)
@@ -54,7 +54,7 @@ def test_the_undamaged_one_is_taken(sound: bytes, tmp_path: Path) -> None:
     """The test above can fail: the sound file gives both files."""
     urdf = tmp_path / "robot.urdf"
     urdf.write_bytes(sound)
-    done = CliRunner().invoke(app, ["init-robot", str(urdf)])
+    done = CliRunner().invoke(app, ["init-robot", str(urdf), "--no-trial"])
     assert done.exit_code == 0
     assert Counter(path.suffix for path in tmp_path.iterdir()) == {
         ".urdf": 1,

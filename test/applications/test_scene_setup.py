@@ -79,7 +79,7 @@ def test_bodies_and_links_are_pushed(khr1: hs.Model, tmp_path: Path) -> None:
     own = system.point_force(q, "l_foot", np.zeros(3), np.array([1.0, 0, 0]))
     assert np.abs(own[: khr1.nv]).max() > 0
     assert not own[khr1.nv :].any()
-    with pytest.raises(hs.errors.ParameterError, match="no link 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no link or frame 'tail'"):
         system.point_force(q, "tail", np.zeros(3), np.zeros(3))
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -99,9 +100,10 @@ def test_bad_input_is_one_line(
 
 
 def test_without_a_command() -> None:
-    """Help, and the exit code of wrong usage."""
+    """Help, and the exit code of wrong usage, which click has since 8.2."""
     done = run_command()
-    assert done.returncode == 2
+    click = tuple(int(number) for number in version("click").split(".")[:2])
+    assert done.returncode == (2 if click >= (8, 2) else 0)
     assert "reconstruct" in done.stdout + done.stderr
 
 

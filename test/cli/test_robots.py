@@ -31,7 +31,8 @@ def urdf(khr1: hs.Model, tmp_path: Path) -> Path:
 def test_files_and_picture(urdf: Path) -> None:
     """Two files and a picture; a second time only over them."""
     picture = urdf.with_suffix(".png")
-    arguments = ["init-robot", str(urdf), "--picture", str(picture), "--json"]
+    arguments = ["init-robot", str(urdf), "--no-trial", "--json"]
+    arguments += ["--picture", str(picture)]
     done = runner.invoke(app, arguments)
     assert done.exit_code == 0, done.output
     answer = json.loads(done.stdout)

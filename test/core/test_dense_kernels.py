@@ -54,3 +54,36 @@ def test_lu_swaps_rows() -> None:
     dense.lu_solve(matrix, order, right)
     np.testing.assert_allclose(right, expected, rtol=1e-12)
     assert not dense.lu_factor(np.zeros((2, 2)), np.zeros(2, dtype=np.int64))
+
+
+def test_products_of_columns_are_symmetric() -> None:
+    """Of more columns than a block, some rows of them zero."""
+    columns = np.random.default_rng(7).normal(size=(23, 37))
+    columns[4:8, 10:] = 0.0
+    products = np.empty((37, 37))
+    dense.gram(columns, products)
+    np.testing.assert_allclose(products, columns.T @ columns, atol=1e-13)
+    np.testing.assert_array_equal(products, products.T)
+
+
+def test_upper_factor_of_contacts_that_do_not_meet() -> None:
+    """Blocks of zeros stay zero; what is not positive definite has no factor."""
+    rows = np.random.default_rng(8).normal(size=(2, 9, 8))
+    matrix = np.zeros((16, 16))
+    matrix[:8, :8], matrix[8:, 8:] = rows[0].T @ rows[0], rows[1].T @ rows[1]
+    factor, right = np.empty((16, 16)), np.arange(16.0)
+    assert dense.upper_cholesky(matrix, factor)
+    np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), matrix, atol=1e-12)
+    assert not factor[:8, 8:].any()
+    expected = np.linalg.solve(matrix, right)
+    dense.upper_cholesky_solve(factor, right)
+    np.testing.assert_allclose(right, expected, rtol=1e-7)
+    assert not dense.upper_cholesky(np.diag([1.0, -1.0]), np.empty((2, 2)))
+
+
+def test_largest_size_of_an_entry() -> None:
+    """The largest, of either sign; what is no number shows."""
+    assert dense.largest(np.array([1.0, -3.0, 2.0])) == 3.0
+    assert dense.largest(np.zeros(0)) == 0.0
+    assert not np.isfinite(dense.largest(np.array([1.0, np.nan, 2.0])))
+    assert dense.largest(np.array([1.0, -np.inf])) == np.inf

@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import humans_sim
 from humans_sim.core import kernels
+from humans_sim.core.kernels import kernel, lent, small_matrix, small_vector
 
 PACKAGE = Path(humans_sim.__file__).parent
 CONSTANT = "FACTOR = 3.0\n"
@@ -180,3 +182,71 @@ def test_a_place_for_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     folder = root()
     assert folder.is_dir() and not kernels.are_kernels_kept()
     assert os.environ["NUMBA_CACHE_DIR"] == str(folder)
+
+
+@kernel
+def turned(frame, vector):
+    """A vector by a matrix, with arrays that are lent and that lie on the stack."""
+    (matrix, (arm,)), product = lent((frame, (vector,))), small_vector(3)
+    for i in range(3):
+        row = matrix[i]
+        product[i] = row[0] * arm[0] + row[1] * arm[1] + row[2] * arm[2]
+    return product[0], product[1], product[2]
+
+
+@kernel
+def turned_twice(frame, vector):
+    """The same twice; each call has small arrays of its own."""
+    square, half = small_matrix(3, 3), small_vector(3)
+    square[:] = 0.0
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                square[i, j] += frame[i, k] * frame[k, j]
+    half[0], half[1], half[2] = turned(frame, vector)
+    once = turned(frame, half)
+    return once, turned(square, vector)
+
+
+def test_lent_and_small_arrays_are_arrays() -> None:
+    """Rows of them are theirs, and the caller's references stay as many as before."""
+    rng = np.random.default_rng(3)
+    frame, vector = rng.normal(size=(3, 3)), rng.normal(size=3)
+    references = sys.getrefcount(frame), sys.getrefcount(vector)
+    for _ in range(3):
+        once, twice = turned_twice(frame, vector)
+        np.testing.assert_allclose(once, frame @ frame @ vector, rtol=1e-12)
+        np.testing.assert_allclose(twice, frame @ frame @ vector, rtol=1e-12)
+    assert (sys.getrefcount(frame), sys.getrefcount(vector)) == references
+
+
+BORROWER = """
+import numpy as np
+from humans_sim.core.kernels import kernel
+
+@kernel(borrows=True)
+def same(x):
+    return x
+
+@kernel(borrows=True)
+def total(x):
+    row = x[1]
+    return row[0] + row[1]
+"""
+REFUSED = """
+import numpy as np
+from humans_sim.core.borrower import same, total
+
+refused = 0
+try:
+    same(np.zeros(2))
+except TypeError:
+    refused = 1
+print(total(np.arange(4.0).reshape(2, 2)), refused)
+"""
+
+
+def test_a_kernel_that_borrows_returns_no_array(core: Path) -> None:
+    """Its caller would give back a reference that nobody counted."""
+    (core / "borrower.py").write_text(BORROWER)
+    assert finish(start(core, program=REFUSED)) == (5.0, 1)

@@ -43,7 +43,8 @@ def test_parameters_of_the_files_are_described(nodes: dict[str, Any]) -> None:
     common = {"use_sim_time", "qos_overrides"}
     count = 0
     for path in sorted((ROOT / "config" / "params").glob("*.yaml")):
-        for node, content in yaml.safe_load(path.read_text()).items():
+        for key, content in yaml.safe_load(path.read_text()).items():
+            node = key.removeprefix("/**/")
             names = flat(content["ros__parameters"])
             for name in names:
                 if node in nodes and name.split(".")[0] not in common:

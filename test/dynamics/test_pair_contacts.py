@@ -284,6 +284,12 @@ def test_links_that_overlap_in_the_zero_position(
     assert set(overlapping_links(hs.load_model(name))) == listed
 
 
+def test_a_list_of_links_is_all_its_pairs() -> None:
+    """Three links go through each other in three pairs."""
+    chosen = SelfCollision().with_changes({"exclude": [["a", "b", "c"]]})
+    assert chosen.exclude == (("a", "b"), ("a", "c"), ("b", "c"))
+
+
 def test_refusals(tmp_path: Path) -> None:
     """What cannot be done is refused in one line."""
     model = press(tmp_path)
@@ -295,6 +301,8 @@ def test_refusals(tmp_path: Path) -> None:
         )
     with pytest.raises(hs.errors.ParameterError, match="no pair of links"):
         SelfCollision().with_changes({"include": ["arm"]})
+    with pytest.raises(hs.errors.ParameterError, match="no pair of links"):
+        SelfCollision().with_changes({"exclude": [["arm", "hand", "arm"]]})
     (tmp_path / "bad").mkdir()
     with pytest.raises(hs.errors.ModelFileError, match="unknown key"):
         press(tmp_path / "bad", "self_collision: {leave: []}")

@@ -14,6 +14,7 @@ import pinocchio as pin
 
 import humans_sim as hs
 from humans_sim.models.legs import support_tags
+from humans_sim.models.points import frame_index
 
 STEP = 1e-4
 """Of the integration [s]."""
@@ -60,7 +61,7 @@ def compliant_stance(model: hs.Model, end: float, period: float) -> Stance:
         for side, share in (("l", 1.0), ("r", 0.8)):
             swing[model.joint_names.index(f"{side}_{name}")] = angle * share
     points = {s.name: model.tag_points(support_tags(s)) for s in model.soles}
-    joints = {s: tree.frames[tree.getFrameId(s)].parentJoint for s in points}
+    joints = {s: tree.frames[frame_index(tree, s)].parentJoint for s in points}
     pin.computeJointJacobians(tree, data, q)
     anchors = {s: p.positions(data) * (1.0, 1.0, 0.0) for s, p in points.items()}
     every, steps = round(period / STEP), round(end / STEP)

@@ -8,6 +8,7 @@ masses, centres of mass, moments of inertia, places and axes all have a share in
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,12 +36,23 @@ class Reading:
         mass: of all links [kg].
         matrix: mass matrix with all joints at zero, base first, linear before angular,
             then the moving joints by name.
-        limits: of the moving joints by name: lower, upper, effort, velocity.
+        limits: of the moving joints by name: lower, upper, effort, velocity; infinite
+            where there are none.
+        joints: names of the moving joints.
     """
 
     mass: float
     matrix: np.ndarray
     limits: np.ndarray
+    joints: tuple[str, ...]
+
+    def of_joints(self, names: Sequence[str]) -> Reading:
+        """The same with all other joints locked at zero."""
+        kept = np.array([name in names for name in self.joints])
+        rows = np.concatenate([np.arange(6), 6 + np.flatnonzero(kept)])
+        left = tuple(name for name in self.joints if name in names)
+        matrix = self.matrix[np.ix_(rows, rows)]
+        return Reading(self.mass, matrix, self.limits[kept], left)
 
 
 def read_independently(text: str) -> Reading:
@@ -149,10 +161,15 @@ def _reading(robot) -> Reading:
         matrix += mass * linear.T @ linear + angular.T @ moments @ angular
     limits = []
     for name in moving:
-        limit = _needed(joints[name], "limit").attrib
-        limits.append([float(limit.get(word, 0)) for word in ("lower", "upper")])
-        limits[-1] += [float(limit[word]) for word in ("effort", "velocity")]
-    return Reading(total, matrix, np.array(limits))
+        element = _only(joints[name], "limit")
+        limit = {} if element is None else element.attrib
+        ends = [float(limit.get(word, 0)) for word in ("lower", "upper")]
+        kind = joints[name].attrib["type"]
+        if element is None or (kind == "continuous" and not ends[0] < ends[1]):
+            ends = [-math.inf, math.inf]
+        most = [float(limit.get(word, math.inf)) for word in ("effort", "velocity")]
+        limits.append(ends + most)
+    return Reading(total, matrix, np.array(limits).reshape(-1, 4), tuple(moving))
 
 
 def same(model: hs.Model, reading: Reading) -> bool:
@@ -175,6 +192,7 @@ def same(model: hs.Model, reading: Reading) -> bool:
         np.isclose(model.mass, reading.mass, rtol=1e-12, atol=0.0)
         and np.allclose(matrix, reading.matrix, rtol=1e-9, atol=1e-12 * matrix.max())
         and np.allclose(limits, reading.limits, rtol=1e-14, atol=0.0)
+        and tuple(sorted(model.joint_names)) == reading.joints
     )
 
 

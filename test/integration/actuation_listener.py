@@ -27,7 +27,8 @@ class Listener:
         from humans_msgs.msg import ActuatorStates, MuscleStates
         from sensor_msgs.msg import JointState
 
-        self.node, self.wait, self._name = node, wait, f"actuation: {kind}"
+        self.node, self.wait = node, wait
+        self._name = f"{space}/actuation: {kind}".lstrip("/")
         self._space = space
         self.torques: dict[int, Any] = {}
         self.states: dict[int, Any] = {}

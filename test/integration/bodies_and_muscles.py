@@ -61,7 +61,7 @@ def parameters_of(graph: dict[str, Any], node: str) -> dict[str, Any]:
             else:
                 parameters[prefix + name] = value
 
-    for part in ("/**", node):
+    for part in ("/**", f"/**/{node}"):
         collect(graph[part]["ros__parameters"])
     return parameters
 

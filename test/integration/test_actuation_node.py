@@ -59,7 +59,7 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> Seen:
     It comes before any node: kernels are compiled here, with no one waiting.
     """
     seen = Seen([], [], [])
-    given = yaml.safe_load(PARAMETERS.read_text())["actuation"]["ros__parameters"]
+    given = yaml.safe_load(PARAMETERS.read_text())["/**/actuation"]["ros__parameters"]
     robot = RobotSetup.of_model(khr1)
     servo, ideal = robot.servos(khr1, **given["servo"]), IdealTorque(khr1)
     ideal.armature = np.repeat([0.0, ARMATURE], [6, 17])
@@ -88,7 +88,10 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> Seen:
 
 @pytest.fixture(scope="module")
 def processes(
-    ros_environment: dict[str, str], library_run: Seen, human: hs.Model
+    ros_environment: dict[str, str],
+    library_run: Seen,
+    human: hs.Model,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[dict[str, subprocess.Popen[str]]]:
     """A paused robot and its servos, with the parameters of the graph ``servos``."""
     pytest.importorskip("humans_msgs", reason=ros_hint())
@@ -96,7 +99,10 @@ def processes(
     trial.begin(JointSample(0.0, human.neutral()[7:], np.zeros(36)))
     settings = ["real_time_factor:=0", "start_paused:=true", "start_height:=0"]
     options = [f"dynamics:{one}" for one in (*settings, "command_timeout:=0")]
-    words = ["--ros-args", "--params-file", str(PARAMETERS)]
+    # The robot's alone: bodies in other namespaces share its process.
+    parameters = tmp_path_factory.mktemp("servos") / "servos.yaml"
+    parameters.write_text(PARAMETERS.read_text().replace("/**/", "/"))
+    words = ["--ros-args", "--params-file", str(parameters)]
     words += [word for option in options for word in ("-p", option)]
     programs = {
         "bodies": [str(HERE / "bodies_and_muscles.py")],

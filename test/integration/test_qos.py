@@ -12,12 +12,12 @@ import pytest
 pytestmark = pytest.mark.ros
 
 OVERRIDES = """
-joint_demo:
+/**/joint_demo:
   ros__parameters:
     qos_overrides:
       /joint_states:
         publisher: {reliability: best_effort, depth: 3}
-state_publisher:
+/**/state_publisher:
   ros__parameters:
     qos_overrides:
       /joint_states:

@@ -41,8 +41,7 @@ def test_reconstruction_leads_the_bridge(
     )
     start(
         *("-m", "humans_sim", "up", "reconstruct", "--headless"),
-        *("--ros", "r __ns:=/person"),
-        *("--ros", "r /tf:=/person/tf", "--ros", "r /tf_static:=/person/tf_static"),
+        *("--namespace", "person"),
     )
     start(
         *("-m", "humans_sim", "up", "retarget", "--headless"),

@@ -59,7 +59,7 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     It comes before any node: kernels are compiled here, with no one waiting.
     """
     pytest.importorskip("humans_msgs", reason=ros_hint())
-    given = yaml.safe_load(PARAMETERS.read_text())["dynamics"]["ros__parameters"]
+    given = yaml.safe_load(PARAMETERS.read_text())["/**/dynamics"]["ros__parameters"]
     walker = Walker(khr1, period=PERIOD)
     robot = walking_robot(
         walker,

@@ -16,7 +16,8 @@ from tf2_msgs.msg import TFMessage
 FOLDER = Path(tempfile.mkdtemp())
 PARAMETERS = FOLDER / "parameters.yaml"
 PARAMETERS.write_text(
-    f"anatomy:\n  ros__parameters:\n    wrist: {write_own(FOLDER)}\n    step: 0.02\n"
+    "/**/anatomy:\n  ros__parameters:\n"
+    f"    wrist: {write_own(FOLDER)}\n    step: 0.02\n"
     "    duration: 0.4\n    settling: 0.04\n    holding: 0.1\n"
 )
 generate_test_description = launched_graph.launch_test(

@@ -19,7 +19,7 @@ from humans_sim.models.conventions import (
     convention_names,
     load_convention,
 )
-from humans_sim.models.points import ROS_FROM_HUMANS, to_humans
+from humans_sim.models.points import ROS_FROM_HUMANS, frame_index, to_humans
 
 OTHERS = [name for name in convention_names() if name != "humans"]
 FORWARD, UP, RIGHT = np.eye(3)
@@ -29,7 +29,7 @@ def orientation(model: hs.Model, q: np.ndarray, link: str) -> np.ndarray:
     """Of a link in the world by pinocchio, HuMAnS axes."""
     data = model.data()
     pin.framesForwardKinematics(model.pin, data, q)
-    rotation = data.oMf[model.pin.getFrameId(link)].rotation
+    rotation = data.oMf[frame_index(model.pin, link)].rotation
     matrix: np.ndarray = ROS_FROM_HUMANS.T @ rotation @ ROS_FROM_HUMANS
     return matrix
 
@@ -123,7 +123,7 @@ def test_positive_angles_mean_what_they_say(human: hs.Model, name: str) -> None:
     data = human.data()
     for angle, joint, link, direction in MEANINGS[name]:
         q = human.neutral()
-        frame = human.pin.getFrameId(link)
+        frame = frame_index(human.pin, link)
         pin.framesForwardKinematics(human.pin, data, q)
         before = to_humans(data.oMf[frame].translation.copy())
         place = 7 + human.joint_names.index(joint)

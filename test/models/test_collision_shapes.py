@@ -123,8 +123,6 @@ def test_shapes_without_extent_are_left_out(tmp_path, geometry):
 @pytest.mark.parametrize(
     "geometry, words",
     [
-        (GEOMETRY["hull"], "not there"),
-        ('<mesh filename="bone.txt"/>', "bone.txt"),
         ('<box size="1 -1 1"/>', "negative"),
         ('<mesh filename="bone.stl" scale="1 0 1"/>', "scale"),
         ("<torus/>", "torus"),

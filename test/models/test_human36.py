@@ -9,6 +9,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.models.files.named_models import model_file
 from humans_sim.models.files.tree_file import TreeFile
+from humans_sim.models.points import frame_index
 
 ZERO = np.zeros(42)
 
@@ -125,7 +126,7 @@ def test_tag_positions(human: hs.Model) -> None:
 
 def test_segment_inertia_by_huygens(human: hs.Model) -> None:
     """A thigh's inertia about its hip: m (radius of gyration^2 + lever^2)."""
-    frame = human.pin.frames[human.pin.getFrameId("r_thigh")]
+    frame = human.pin.frames[frame_index(human.pin, "r_thigh")]
     inertia = human.pin.inertias[frame.parentJoint]
     femur = human.lengths["r_yfemur"]
     mass = 0.1416 * 73
@@ -134,3 +135,11 @@ def test_segment_inertia_by_huygens(human: hs.Model) -> None:
     expected = mass * femur**2 * (0.329**2 + 0.4095**2)
     assert about_hip[0, 0] == pytest.approx(expected, rel=1e-12)
     assert about_hip[2, 2] == pytest.approx(mass * (0.149 * femur) ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("manual", "ours"), [("Human36", "human36"), ("Bip", "bip"), ("Kondo", "khr1")]
+)
+def test_names_of_the_manual(manual: str, ours: str) -> None:
+    """They are the same models."""
+    assert hs.load_model(manual).name == hs.load_model(ours).name

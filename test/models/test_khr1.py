@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
+from humans_sim.models.points import frame_index
 
 
 def test_size(khr1: hs.Model) -> None:
@@ -91,7 +92,7 @@ def test_tables_of_the_manual(khr1: hs.Model) -> None:
         if name.startswith("r_"):
             pairs.append(("l_" + name[2:], -z))
         for link, lateral in pairs:
-            frame = khr1.pin.frames[khr1.pin.getFrameId(link)]
+            frame = khr1.pin.frames[frame_index(khr1.pin, link)]
             inertia = khr1.pin.inertias[frame.parentJoint]
             assert inertia.mass == pytest.approx(1.3 * percent / 100, rel=1e-12)
             np.testing.assert_allclose(inertia.lever, [x, -lateral, y], atol=1e-15)

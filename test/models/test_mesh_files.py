@@ -13,11 +13,14 @@ import pytest
 import trimesh
 
 import humans_sim as hs
+from humans_sim.core.errors import ModelFileWarning
 from humans_sim.models import collision_shapes as mesh_files
 from humans_sim.models.collision_shapes import (
     MeshFile,
+    MissingMeshError,
     collision_shapes,
     find_mesh,
+    missing_meshes,
     read_mesh,
 )
 from humans_sim.view.browser.scene_layers import solids
@@ -280,3 +283,115 @@ def test_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "parts" / "box.stl").unlink()
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder.parent))
     assert find_mesh(name, robot(folder, name)).root == source
+
+
+def write_box(path: Path, edges: tuple[float, float, float] = EDGES) -> None:
+    """A box as STL."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.box(edges).export(path, file_type="stl")
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("package:///box.stl", "ws/arm/urdf/box.stl"),
+        ("package://box.stl", "ws/arm/urdf/box.stl"),
+        ("package://arm/meshes/box.stl", "ws/arm/meshes/box.stl"),
+        ("package://arm_meshes/box.stl", "ws/arm_meshes/box.stl"),
+        ("package://arm_meshes/box.stl", "arm_meshes/box.stl"),
+        ("package://meshes/box.stl", "ws/arm/meshes/box.stl"),
+        ("package://renamed/meshes/box.stl", "ws/arm/meshes/box.stl"),
+        ("package://forgotten/meshes/box.stl", "ws/arm/meshes/box.stl"),
+        ("package://arm/meshes/Box.STL", "ws/arm/meshes/box.stl"),
+        ("box.STL", "ws/arm/urdf/box.stl"),
+        ("../meshes/box.stl", "ws/arm/meshes/BOX.stl"),
+    ],
+)
+def test_where_packages_lie(tmp_path: Path, name: str, place: str) -> None:
+    """Beside the URDF, above it, beside what is above; in capitals or not."""
+    home = tmp_path / "ws" / "arm" / "urdf"
+    home.mkdir(parents=True)
+    write_box(tmp_path / place)
+    if place.partition("box")[0].endswith("arm_meshes/"):
+        (tmp_path / place).with_name("package.xml").write_text("<package/>")
+    if "renamed" in name:
+        (home.parent / "package.xml").write_text("<name> renamed </name>")
+    model = robot(home, name)
+    assert find_mesh(name, model).path == tmp_path / place
+    (shape,) = collision_shapes(model)
+    np.testing.assert_allclose(sorted(shape.size), EDGES, atol=1e-6)
+
+
+def test_two_names_in_other_letters(folder: Path) -> None:
+    """Of two that differ in capitals alone, neither is meant."""
+    for name in ("box.stl", "BOX.stl"):
+        write_box(folder / name)
+    with pytest.raises(MissingMeshError, match="not there"):
+        find_mesh("Box.stl", robot(folder, "Box.stl"))
+
+
+def test_a_package_is_no_way_out(folder: Path) -> None:
+    """Links out of it are refused, and folders far above count by a manifest alone."""
+    far = folder / "a" / "b" / "c"
+    far.mkdir(parents=True)
+    write_box(folder / "secret" / "x.stl")
+    name = "package://secret/x.stl"
+    with pytest.raises(MissingMeshError):
+        find_mesh(name, robot(far, name))
+    (folder / "secret" / "package.xml").write_text("")
+    assert find_mesh(name, robot(far, name)).root == folder / "secret"
+    (folder / "secret" / "y.stl").symlink_to(folder.parent / "secret.bin")
+    with pytest.raises(hs.errors.ModelFileError, match="a link out of"):
+        find_mesh("package://secret/y.stl", robot(far, name))
+
+
+LINKS = """<robot name="robot"><link name="base_link"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><mesh filename="gone.dae"/></geometry></visual>
+<visual><geometry><box size="1 1 1"/></geometry></visual>
+<collision><geometry><mesh filename="trunk.stl"/></geometry></collision></link>
+<link name="foot">
+<visual><geometry><mesh filename="old.mesh"/></geometry></visual>
+<collision><geometry><mesh filename="foot.stl"/></geometry></collision>
+<inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="ankle" type="continuous"><parent link="base_link"/><child link="foot"/>
+<origin xyz="0 0 -1"/><limit effort="1" velocity="1"/></joint></robot>"""
+
+
+def test_missing_meshes(folder: Path) -> None:
+    """Left out of pictures, and of links with a warning; of feet they are an error."""
+    (folder / "robot.urdf").write_text(LINKS)
+    write_box(folder / "foot.stl")
+    with pytest.warns(ModelFileWarning, match="missing.*: base_link; .*'trunk.stl'"):
+        model = hs.load_model(folder / "robot.urdf")
+    assert [shape.link for shape in collision_shapes(model)] == ["foot"]
+    assert missing_meshes(model) == {"base_link": "trunk.stl"}
+    assert [len(solid.mesh.faces) for solid in solids(model)] == [12]
+    assert model.neutral()[2] == pytest.approx(1.15)
+    (folder / "robot.yaml").write_text(
+        "tags: [{name: heel, link: foot, xyz: [0, 0, -0.15]}]\ncontacts: [heel]"
+    )
+    model = hs.load_model(folder / "robot.urdf")
+    with pytest.warns(ModelFileWarning, match="base_link"):
+        assert len(collision_shapes(model)) == 1
+    (folder / "foot.stl").unlink()
+    model = hs.load_model(folder / "robot.urdf")
+    with pytest.raises(
+        hs.errors.ModelFileError, match="link foot: .*'foot.stl'"
+    ) as caught:
+        collision_shapes(model)
+    assert caught.value.line == 8
+
+
+def test_a_robot_without_a_file_beside_it_stands(folder: Path) -> None:
+    """Its lowest shape is on the floor, and runs begin; its YAML may know better."""
+    write_box(folder / "box.stl")
+    model = robot(folder, "box.stl")
+    assert model.neutral()[2] == pytest.approx(EDGES[2] / 2, abs=1e-7)
+    run = hs.Simulation(model).run(model.neutral(), np.zeros(6), t_end=0.02)
+    assert run.q[-1, 2] == pytest.approx(EDGES[2] / 2, abs=1e-6)
+    (folder / "robot.yaml").write_text(
+        "humans: {joints: [], base_rotation: zyx, base_height: 0.7, segments: []}"
+    )
+    assert robot(folder, "box.stl").neutral()[2] == 0.7

@@ -104,7 +104,8 @@ def test_without_the_model_all_speeds_together_count() -> None:
 def test_a_link_has_its_own_speed() -> None:
     """How fast an arm turns explains no gap between a thigh and a shank."""
     robot = hs.load_model("khr1")
-    sim = hs.Simulation(robot, method="time_stepping", time_step=STEP)
+    ground = hs.Ground(restitution=0.3)
+    sim = hs.Simulation(robot, ground=ground, method="time_stepping", time_step=STEP)
     run = sim.run(robot.neutral(), t_end=0.01, sampling_period=STEP)
     v, shoulder = run.v.copy(), run.velocity_names.index("r_shoulder_pitch")
     v[:, shoulder] += 50.0

@@ -2,13 +2,15 @@
 """Tests of verdicts on runs: shapes below the ground, falls, what was not checked."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.results.check import Check, Finding
+from humans_sim.results.check import Check, Finding, _feet
+from humans_sim.results.record import recorded_model
 from humans_sim.results.records import POINT
 
 SHAPES = "deepest overlap of solids"
@@ -44,6 +46,23 @@ def test_nothing_checked_is_not_ok() -> None:
     assert Check((finding(None), finding(True))).ok
     assert not Check((finding(False), finding(True))).ok
     assert [finding(ok).word for ok in (True, False, None)] == ["ok", "no", "n/a"]
+
+
+def test_a_check_prints_as_a_table() -> None:
+    """A line a finding, numbers below each other at their right ends."""
+    check = Check(
+        (
+            Finding("energy", 1.25, 20.0, "J", "t = 0.5 s", True),
+            Finding("deepest overlap", 3.0, 1e-3, "m", "l_foot", False),
+            Finding("fall", 0.0, 1.0, "rad", "", None),
+        )
+    )
+    assert str(check).splitlines() == [
+        "     what             worst  limit  unit  where",
+        "ok   energy            1.25     20  J     t = 0.5 s",
+        "no   deepest overlap      3  0.001  m     l_foot",
+        "n/a  fall                        1  rad",
+    ]
 
 
 def test_standing_is_clean(standing: hs.Run) -> None:
@@ -151,3 +170,25 @@ def test_numbers_as_a_person_reads_them(
     shown = Finding("a", value, limit, "m", "", True)
     assert (shown.value_text, shown.limit_text) == texts
     assert not Finding("a", value, limit, "m", "", None).value_text
+
+
+def test_an_ankle_that_touches_is_no_fall(bip: hs.Model, khr1: hs.Model) -> None:
+    """Its parts count as feet where they are at one place, and no others do."""
+    feet = _feet(bip, set(bip.contact_names))
+    assert {"l_foot", "r_foot", "l_cardan", "r_cardan"} <= feet
+    assert "l_shank" not in feet
+    assert "l_foot" in _feet(bip, set())  # on the joint of a sole
+    assert _feet(khr1, set(khr1.contact_names)) == {"l_foot", "r_foot"}
+
+
+def test_a_xacro_that_the_user_named(khr1: hs.Model, tmp_path: Path) -> None:
+    """The record of a run finds it again; one that only a file names is refused."""
+    named, other = tmp_path / "named.urdf.xacro", tmp_path / "other.urdf.xacro"
+    for path in (named, other):
+        path.write_text(khr1.save(tmp_path / "plain.urdf").read_text())
+    model = hs.load_model(named)
+    run = hs.Simulation(model, method="time_stepping").run(model.neutral(), t_end=0.01)
+    assert recorded_model(run.info).mass == pytest.approx(model.mass)
+    run.info["model"]["name"] = str(other)
+    with pytest.raises(hs.errors.RunFileError, match="cannot name a .xacro"):
+        recorded_model(run.info)

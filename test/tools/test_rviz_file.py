@@ -162,11 +162,11 @@ def test_frames_are_there(contents: dict[str, dict[str, Any]]) -> None:
         graph = read_graph(name)
         parameters = yaml.safe_load(graph.parameters.read_text())
         if "anatomy" in graph.nodes:
-            world = parameters["anatomy"]["ros__parameters"]["frame_id"]
+            world = parameters["/**/anatomy"]["ros__parameters"]["frame_id"]
         elif "marker_player" in graph.nodes:
-            world = parameters["marker_player"]["ros__parameters"]["frame_id"]
+            world = parameters["/**/marker_player"]["ros__parameters"]["frame_id"]
         elif "dynamics" in graph.nodes:
-            given = parameters["dynamics"]["ros__parameters"]
+            given = parameters["/**/dynamics"]["ros__parameters"]
             world = given.get("world_frame", "world")
         else:  # that of the odometry, where there is one
             world = "odom" if "odom" in graph.topics else "base_footprint"

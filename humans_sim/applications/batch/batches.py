@@ -21,7 +21,12 @@ from typing import Any
 from humans_sim.applications.batch.record import HOME, Watch
 from humans_sim.applications.batch.runner import run_tasks
 from humans_sim.applications.batch.trial import Job, Outcome
-from humans_sim.applications.person import Person, choose_person, nearest_person
+from humans_sim.applications.person import (
+    PARAMETERS,
+    Person,
+    choose_person,
+    nearest_person,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import absence_reason, is_file, is_folder
 from humans_sim.models.conventions import load_convention
@@ -168,6 +173,7 @@ def _recordings(top: Path, output: Path) -> list[Path]:
             if not name.startswith(".")
             and Path(name).suffix.lower() in _IN_FOLDERS
             and not _RESULT.fullmatch(name)
+            and name != PARAMETERS
         ]
     return paths
 

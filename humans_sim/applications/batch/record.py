@@ -178,8 +178,22 @@ Watch = Callable[[str, int, int], None]
 """Called with the name of a task, how much of it is done, and of how much."""
 
 
-class Task(Protocol):
-    """Something to do once; it is sent to other processes.
+class Job(Protocol):
+    """Something to do; it is sent to other processes."""
+
+    @property
+    def label(self) -> str:
+        """For people, in messages."""
+
+    def run(self, watch: Watch | None = None) -> Any:
+        """Do it; whatever goes wrong is an outcome, not raised."""
+
+    def failure(self, message: str, detail: str = "") -> Any:
+        """The outcome of a job that did not work."""
+
+
+class Task(Job, Protocol):
+    """Something to do once.
 
     Its outcomes are dataclasses with at least ``name``, ``state``, ``message`` and
     ``mark``, the last one unlike any other.
@@ -190,10 +204,6 @@ class Task(Protocol):
         """Of its record, under the output folder."""
 
     @property
-    def label(self) -> str:
-        """For people, in messages."""
-
-    @property
     def output(self) -> Path:
         """Folder of the batch."""
 
@@ -201,14 +211,8 @@ class Task(Protocol):
     def batch(self) -> str:
         """Mark of the run of the batch."""
 
-    def run(self, watch: Watch | None = None) -> Any:
-        """Do it; whatever goes wrong is an outcome, not raised."""
-
     def previous(self, ledger: Ledger) -> Any | None:
         """The outcome of an earlier batch that still holds, or None."""
-
-    def failure(self, message: str, detail: str = "") -> Any:
-        """The outcome of a task that did not work."""
 
 
 def run_claimed(task: Task, do: Callable[[Ledger], Any]) -> Any:

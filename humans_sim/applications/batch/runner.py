@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from humans_sim.applications.batch.record import (
     DONE,
     FAILED,
+    Job,
     Ledger,
     Task,
     Watch,
@@ -64,7 +65,7 @@ class _Worker:
     def __init__(self) -> None:
         context = mp.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.task: Task | None = None
+        self.task: Job | None = None
         self.process: BaseProcess = context.Process(
             target=_work, args=(theirs,), daemon=True
         )
@@ -72,7 +73,7 @@ class _Worker:
             self.process.start()
         theirs.close()
 
-    def give(self, task: Task) -> bool:
+    def give(self, task: Job) -> bool:
         """Hand a task over; False: the worker is dead."""
         try:
             self.pipe.send(task)
@@ -89,7 +90,7 @@ class _Worker:
 
 
 def on_processes(
-    tasks: Sequence[Task], workers: int, watch: Watch | None = None
+    tasks: Sequence[Job], workers: int, watch: Watch | None = None
 ) -> Iterator[Any]:
     """Do tasks in processes of this machine; outcomes in the order they come."""
     waiting = deque(tasks)
@@ -127,7 +128,7 @@ def on_processes(
             worker.end()
 
 
-def _employ(crew: dict[Any, _Worker], waiting: deque[Task]) -> None:
+def _employ(crew: dict[Any, _Worker], waiting: deque[Job]) -> None:
     """Start a worker for the next task, if there is one."""
     if not waiting:
         return

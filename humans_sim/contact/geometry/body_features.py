@@ -31,6 +31,7 @@ from humans_sim.contact.geometry.link_pairs import LinkSolid, link_solids
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
 from humans_sim.models.model import Model
+from humans_sim.models.points import frame_index
 
 MOST = 64
 """Most features of the shapes that one joint carries."""
@@ -179,7 +180,7 @@ class BodyFeatures:
         for link, place in zip(self.links, self.places, strict=True):
             if not model.pin.existFrame(link, _LINK):
                 raise ParameterError(f"{model.name} has no link '{link}'")
-            frame = model.pin.frames[model.pin.getFrameId(link, _LINK)]
+            frame = model.pin.frames[frame_index(model.pin, link)]
             joints.append(int(frame.parentJoint))
             places.append(frame.placement.act(place))
         return joints, np.array(places).reshape(-1, 3)
@@ -214,7 +215,7 @@ def body_features(
             if solids:
                 continue
             body = farthest(body)
-        frame = model.pin.frames[model.pin.getFrameId(link, _LINK)].placement
+        frame = model.pin.frames[frame_index(model.pin, link)].placement
         for k, (centre, radius) in enumerate(zip(*body, strict=True)):
             names.append(f"{link}.{k}")
             links.append(link)
@@ -264,7 +265,7 @@ def _touching(
 def _upwards_of_sole(model: Model, joint: int) -> np.ndarray | None:
     """Upwards in the frame of a joint that carries a sole; None for others."""
     for sole in model.soles:
-        frame = model.pin.frames[model.pin.getFrameId(sole.name)]
+        frame = model.pin.frames[frame_index(model.pin, sole.name)]
         if int(frame.parentJoint) == joint:
             return np.array(frame.placement.rotation[:, 2])
     return None

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from humans_sim.contact.geometry.convex_cores import SolidTable
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent, small_matrix, small_vector
 
 _ROUNDS = 64
 _PORTALS = 48
@@ -40,7 +40,7 @@ _TRIALS = 4
 """Rays that are sent out, each along the facet's normal that the last one found."""
 
 
-@kernel
+@kernel(borrows=True)
 def place(pose, local, out):
     """A point in the world; ``pose``: columns of a rotation, then a place (12,)."""
     x, y, z = local[0], local[1], local[2]
@@ -48,7 +48,7 @@ def place(pose, local, out):
         out[i] = pose[i] * x + pose[3 + i] * y + pose[6 + i] * z + pose[9 + i]
 
 
-@kernel
+@kernel(borrows=True)
 def turn(pose, local, out):
     """A vector of a joint's frame in the world."""
     x, y, z = local[0], local[1], local[2]
@@ -56,7 +56,7 @@ def turn(pose, local, out):
         out[i] = pose[i] * x + pose[3 + i] * y + pose[6 + i] * z
 
 
-@kernel
+@kernel(borrows=True)
 def turn_back(pose, vector, out):
     """A vector of the world in a joint's frame."""
     x, y, z = vector[0], vector[1], vector[2]
@@ -64,7 +64,7 @@ def turn_back(pose, vector, out):
         out[i] = pose[3 * i] * x + pose[3 * i + 1] * y + pose[3 * i + 2] * z
 
 
-@kernel
+@kernel(borrows=True)
 def place_back(pose, point, out):
     """A point of the world in a joint's frame."""
     x, y, z = point[0] - pose[9], point[1] - pose[10], point[2] - pose[11]
@@ -72,7 +72,7 @@ def place_back(pose, point, out):
         out[i] = pose[3 * i] * x + pose[3 * i + 1] * y + pose[3 * i + 2] * z
 
 
-@kernel
+@kernel(borrows=True)
 def farthest(vertices, first, last, direction):
     """Vertex of some that goes farthest in a direction, and how far."""
     d0, d1, d2 = direction[0], direction[1], direction[2]
@@ -84,7 +84,7 @@ def farthest(vertices, first, last, direction):
     return best, height
 
 
-@kernel
+@kernel(borrows=True)
 def _support(vertices, starts, pair, poses, n, out):
     """Point of B - A that goes farthest along n, and the points of A and B (9,)."""
     one, other = poses[0], poses[1]
@@ -105,12 +105,12 @@ def _support(vertices, starts, pair, poses, n, out):
         out[i] = out[6 + i] - out[3 + i]
 
 
-@kernel
+@kernel(borrows=True)
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@kernel(borrows=True)
 def _triple(a, b, c):
     """A . (b x c)."""
     return (
@@ -120,14 +120,14 @@ def _triple(a, b, c):
     )
 
 
-@kernel
+@kernel(borrows=True)
 def _cross(a, b, out):
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@kernel(borrows=True)
 def _nearest_on_segment(w, i, j, weight):
     """Weights of the point of a segment that is nearest to the origin; its square."""
     along, square = 0.0, 0.0
@@ -148,7 +148,7 @@ def _nearest_on_segment(w, i, j, weight):
 def _nearest_on_triangle(w, i, j, m, weight):
     """The same of a triangle."""
     a, b, c = w[i, :3], w[j, :3], w[m, :3]
-    normal = np.empty(3)
+    normal = small_vector(3)
     _cross(b - a, c - a, normal)
     square = _dot(normal, normal)
     if square > 0.0:
@@ -161,7 +161,7 @@ def _nearest_on_triangle(w, i, j, m, weight):
             weight[i], weight[j], weight[m] = u, v, t
             height = _dot(normal, a)
             return height * height / square
-    best, trial = np.inf, np.empty(4)
+    best, trial = np.inf, small_vector(4)
     for side in range(3):
         e, f = (i, j) if side == 0 else (j, m) if side == 1 else (m, i)
         total = _nearest_on_segment(w, e, f, trial)
@@ -185,7 +185,7 @@ def _nearest_on_simplex(w, count, weight):
         return _nearest_on_segment(w, 0, 1, weight)
     if count == 3:
         return _nearest_on_triangle(w, 0, 1, 2, weight)
-    best, trial, inside = np.inf, np.empty(4), True
+    best, trial, inside = np.inf, small_vector(4), True
     for side in range(4):
         i, j, m = (side + 1) % 4, (side + 2) % 4, (side + 3) % 4
         a = w[i, :3]
@@ -217,8 +217,8 @@ def core_distance(vertices, starts, pair, poses, normal, at):
     ``normal`` is where the search begins, if it is not zero, and where it ends; ``at``
     is half way between the nearest points then.
     """
-    w, weight = np.empty((4, 9)), np.zeros(4)
-    v, new = np.empty(3), np.empty(9)
+    w, weight = small_matrix(4, 9), small_vector(4)
+    v, new, trial = small_vector(3), small_vector(9), small_vector(4)
     if _dot(normal, normal) == 0.0:
         normal[2] = 1.0
     _support(vertices, starts, pair, poses, normal, w[0])
@@ -240,7 +240,6 @@ def core_distance(vertices, starts, pair, poses, normal, at):
         if known:
             break
         w[count] = new
-        trial = np.empty(4)
         total = _nearest_on_simplex(w, count + 1, trial)
         if total >= square:
             break
@@ -266,11 +265,11 @@ def core_distance(vertices, starts, pair, poses, normal, at):
     return distance
 
 
-@kernel
+@kernel(borrows=True)
 def separation(solids, pair, poses, n):
     """Separation of two solids along a unit vector from the second to the first."""
     table = SolidTable(*solids)
-    new = np.empty(9)
+    new = small_vector(9)
     _support(table.vertices, table.vertex_start, pair, poses, n, new)
     return -_dot(n, new) - table.radius[pair[0]] - table.radius[pair[1]]
 
@@ -282,10 +281,11 @@ def _facet(solids, pair, poses, inside, n, at):
     ``inside``: where the ray begins (3,); ``n``: its direction, then the normal;
     ``at``: half way between the points of A and B that are nearest along the normal.
     """
+    solids = lent(solids)
     table = SolidTable(*solids)
     vertices, starts = table.vertices, table.vertex_start
-    v = np.empty((4, 9))
-    d, ray = np.empty(3), n.copy()
+    v = small_matrix(4, 9)
+    d, ray = small_vector(3), n.copy()
     _support(vertices, starts, pair, poses, ray, v[0])
     v[0, :3] -= inside
     size = table.reach[pair[0]] + table.reach[pair[1]]
@@ -335,7 +335,8 @@ def _facet(solids, pair, poses, inside, n, at):
         else:
             v[1] = v[3]
     n[:] = d
-    weight = np.zeros(4)
+    weight = small_vector(4)
+    weight[:] = 0.0
     for k in range(3):
         v[k, :3] += inside
     # of the facet, the point nearest to the origin
@@ -344,11 +345,11 @@ def _facet(solids, pair, poses, inside, n, at):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def _straighten(solids, pair, poses, n):
     """Take a face's own normal where it is the same but for rounding."""
     table = SolidTable(*solids)
-    local, world = np.empty(3), np.empty(3)
+    local, world = small_vector(3), small_vector(3)
     for side in range(2):
         sign = -1.0 if side == 0 else 1.0
         turn_back(poses[side], n, local)
@@ -380,6 +381,7 @@ def solid_separation(solids, pair, poses, near, normal, at):
     Returns:
         the separation [m]: minus the depth where they overlap.
     """
+    solids = lent(solids)
     table = SolidTable(*solids)
     if table.plane[pair[1]]:
         turn(poses[1], table.normals[table.face_start[pair[1]]], normal)
@@ -396,13 +398,13 @@ def solid_separation(solids, pair, poses, near, normal, at):
         apart = core_distance(table.core, table.core_start, pair, poses, normal, at)
         if apart == 0.0:
             normal[:] = known
-    inside = np.empty(3)
+    inside = small_vector(3)
     if apart > 0.0:
         for i in range(3):
             inside[i] = -apart * normal[i]
     else:
         # Deep in each other: outwards from the middle of both.
-        one, other = np.empty(3), np.empty(3)
+        one, other = small_vector(3), small_vector(3)
         place(poses[0], table.centre[pair[0]], one)
         place(poses[1], table.centre[pair[1]], other)
         for i in range(3):
@@ -417,7 +419,7 @@ def solid_separation(solids, pair, poses, near, normal, at):
     best = separation(solids, pair, poses, normal)
     if best > near:
         return best
-    trial, there = normal.copy(), np.empty(3)
+    trial, there = normal.copy(), small_vector(3)
     for _ in range(_TRIALS):
         if not _facet(solids, pair, poses, inside, trial, there):
             break

@@ -18,7 +18,7 @@ from humans_sim.contact.geometry.convex_distance import (
     place,
     turn_back,
 )
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent, small_matrix, small_vector
 
 SLOTS = 4
 """Points that a pair of movers may touch in."""
@@ -33,7 +33,7 @@ _LOW = 1e-6
 length of the solid."""
 
 
-@kernel
+@kernel(borrows=True)
 def basis(n, frame):
     """A normal and two tangents, as near to world x as the normal lets them be."""
     axis = 0 if abs(n[0]) < 0.9 else 1
@@ -54,9 +54,10 @@ def _feature(solids, which, pose, frame, side):
         rows across, across, along the normal (k, 3): in the order around a face;
         cosine between the normal and the face's, zero without a face.
     """
+    solids, pose, frame = lent((solids, pose, frame))
     table = SolidTable(*solids)
     vertices, loops, loop_start = table.vertices, table.loops, table.loop_start
-    local, point = np.empty(3), np.empty(3)
+    local, point = small_vector(3), small_vector(3)
     turn_back(pose, frame[0], local)
     local *= side
     first, last = table.vertex_start[which], table.vertex_start[which + 1]
@@ -144,6 +145,8 @@ def _plane_height(rows, x, y):
         nx += (a[1] - b[1]) * (a[2] + b[2])
         ny += (a[2] - b[2]) * (a[0] + b[0])
         nz += (a[0] - b[0]) * (a[1] + b[1])
+    if nz == 0.0:  # seen from its side, or without an area: any of its corners
+        return rows[0, 2]
     return rows[0, 2] - (nx * (x - rows[0, 0]) + ny * (y - rows[0, 1])) / nz
 
 
@@ -154,9 +157,11 @@ def _segments(one, other):
     dx, dy = one[1, 0] - one[0, 0], one[1, 1] - one[0, 1]
     ex, ey = other[1, 0] - other[0, 0], other[1, 1] - other[0, 1]
     d, e = np.sqrt(dx * dx + dy * dy), np.sqrt(ex * ex + ey * ey)
+    if d * d == 0.0:  # seen along the first one
+        return none
     if abs(dx * ey - dy * ex) > _SLOPE / np.sqrt(1.0 + _SLOPE**2) * d * e:
         return none
-    shares = np.empty(2)
+    shares = small_vector(2)
     for k in range(2):
         shares[k] = (
             (other[k, 0] - one[0, 0]) * dx + (other[k, 1] - one[0, 1]) * dy
@@ -248,14 +253,15 @@ def pair_points(solids, pair, poses, normal, at, apart):
         [m]; gaps between the solids along the normal (k,) [m]; what the normal turns
         with: SECOND, FIRST, or BOTH where it joins a point of each.
     """
+    solids, poses, normal, at = lent((solids, poses, normal, at))
     table = SolidTable(*solids)
     radius = table.radius[pair[0]] + table.radius[pair[1]]
-    frame = np.empty((3, 3))
+    frame = small_matrix(3, 3)
     basis(normal, frame)
     one, cosine = _feature(solids, pair[0], poses[0], frame, -1.0)
     if table.plane[pair[1]]:
         height, cosine_other = 0.0, 2.0
-        foot = np.empty(3)
+        foot = small_vector(3)
         place(poses[1], table.vertices[table.vertex_start[pair[1]]], foot)
         for i in range(3):
             height += normal[i] * foot[i]
@@ -294,6 +300,7 @@ def pair_points(solids, pair, poses, normal, at, apart):
 @kernel
 def spread_out(points, gap, most):
     """Numbers of a few points: that with the least gap, then the farthest from all."""
+    points, gap = lent((points, gap))
     count = points.shape[0]
     chosen = np.empty(min(most, count), np.int64)
     distance = np.full(count, np.inf)

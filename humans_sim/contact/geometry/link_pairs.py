@@ -9,6 +9,7 @@ nothing between them but links without solids or much shorter ones (a cardan joi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +20,13 @@ import pinocchio as pin
 from humans_sim.contact.geometry.convex_cores import ConvexSolid
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-from humans_sim.models.collision_shapes import CollisionShape, collision_shapes
+from humans_sim.models.collision_shapes import (
+    CollisionShape,
+    collision_shapes,
+    missing_meshes,
+)
 from humans_sim.models.description import SelfCollision
+from humans_sim.models.points import frame_index
 
 _SHORT = 0.25
 """A link is passed over whose length is shorter, over the reach of those beside it."""
@@ -59,7 +65,7 @@ def link_solids(model: Model, tags: Mapping[int, np.ndarray]) -> dict[str, LinkS
     """
     soles = {}
     for sole in model.soles:
-        frame = model.pin.frames[model.pin.getFrameId(sole.name)]
+        frame = model.pin.frames[frame_index(model.pin, sole.name)]
         soles[int(frame.parentJoint)] = frame.placement.rotation[:, 2]
     links: dict[str, LinkSolid] = {}
     for shape in collision_shapes(model):
@@ -89,13 +95,15 @@ def _top(corners: np.ndarray, up: np.ndarray) -> float:
 
 
 def _above(shape: CollisionShape, up: np.ndarray, height: float) -> ConvexSolid | None:
-    """The part of a shape above a height; of a round one all, if its middle is."""
+    """The part of a shape above a height; of a round one, as thick as fits there."""
     solid = convex_solid(shape)
     levels = solid.vertices @ up - height
-    if (levels - solid.radius >= 0.0).all():
+    lowest = float(levels.min())
+    if lowest >= solid.radius:
         return solid
     if solid.radius > 0.0 or len(solid.normals) == 0:
-        return solid if (levels > 0.0).all() else None
+        left = lowest > _touching(shape.reach)
+        return replace(solid, radius=lowest) if left else None
     kept = [solid.vertices[levels >= 0.0]]
     start = 0
     for end in solid.loop_ends:
@@ -175,7 +183,7 @@ def touching_links(model: Model, chosen: SelfCollision) -> tuple[tuple[str, str]
     links = list(dict.fromkeys(shape.link for shape in collision_shapes(model)))
     for pair in (*chosen.exclude, *chosen.include):
         for link in pair:
-            if link not in links:
+            if link not in links and link not in missing_meshes(model):
                 raise ParameterError(
                     f"self_collision: {model.name} has no link '{link}' with a solid"
                 )
@@ -224,12 +232,17 @@ def usual_pairs(
     model: Model,
 ) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
     """Pairs of links, no neighbours: apart, and overlapping in the zero position."""
+    return pairs_at(model, model.neutral())
+
+
+def pairs_at(
+    model: Model, q: np.ndarray
+) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
+    """Pairs of links, no neighbours: apart, and overlapping in a configuration."""
     shapes = collision_shapes(model)
     geometry = _geometry(model)
     data = pin.GeometryData(geometry)
-    pin.updateGeometryPlacements(
-        model.pin, model.pin.createData(), geometry, data, model.neutral()
-    )
+    pin.updateGeometryPlacements(model.pin, model.pin.createData(), geometry, data, q)
     request, result = coal.DistanceRequest(), coal.DistanceResult()
     centres = [
         (data.oMg[k] * solid.placement.inverse()).act(np.array(shape.centre))

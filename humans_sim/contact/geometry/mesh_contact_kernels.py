@@ -45,7 +45,7 @@ from humans_sim.contact.geometry.mesh import (
     square_between,
 )
 from humans_sim.contact.geometry.solids import HALF_SPACE, distance
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, small_matrix, small_vector
 
 MOST_AROUND = 64
 """Most triangles around a vertex that are looked at."""
@@ -232,7 +232,7 @@ _MOST = 12
 def _is_local(row, data, point, hit):
     """Whether an edge or a corner is the nearest point of all faces around it."""
     triangle, region = int(hit[3]), int(hit[4])
-    trial = np.empty(3)
+    trial = small_vector(3)
     # The neighbours first: most are nearer with something else.
     for edge in range(3):
         beside = edge == region - FIRST_VERTEX or edge == (region + 1) % 3
@@ -353,7 +353,7 @@ def _gather(row, data, point, first, hits):
     stack = np.empty(128, np.int64)
     stack[0] = 0
     height = 1
-    hit, contact = np.empty(5), np.empty(7)
+    hit, contact = small_vector(5), small_vector(7)
     while height:
         height -= 1
         index = stack[height]
@@ -398,13 +398,13 @@ def _gather(row, data, point, first, hits):
 @kernel
 def _next_hit(row, data, point, contact, hit):
     """The contact of a row's rank, with its hit; whether there is one."""
-    closest = np.empty(3)
+    closest = small_vector(3)
     reach = row[REACH] + row[BAND]
     hit[3], hit[4] = nearest_triangle(row, data, point, reach, closest)
     if hit[3] < 0.0:
         return False
     hit[:3] = closest
-    first, hessian = np.empty(7), np.empty((3, 3))
+    first, hessian = small_vector(7), small_matrix(3, 3)
     first[6] = feature_contact(row, data, point, hit, first[:3], hessian)
     first[3:6] = closest
     hits = np.empty((_MOST, 5))
@@ -433,7 +433,7 @@ def _next_hit(row, data, point, contact, hit):
 @kernel
 def next_contact(row, data, point, normal, hessian):
     """Gap, normal and Hessian of the contact of a row's rank; FAR without one."""
-    contact, hit = np.empty(7), np.empty(5)
+    contact, hit = small_vector(7), small_vector(5)
     hessian[:] = 0.0
     if not _next_hit(row, data, point, contact, hit):
         normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
@@ -448,7 +448,7 @@ def next_contact(row, data, point, normal, hessian):
 @kernel
 def next_feature(row, data, point):
     """A number of what the contact of a row's rank is with; 0 without one."""
-    contact, hit = np.empty(7), np.empty(5)
+    contact, hit = small_vector(7), small_vector(5)
     if not _next_hit(row, data, point, contact, hit):
         return 0
     return feature_number(row, data, hit)
@@ -476,7 +476,7 @@ def surface_distance(row, data, point, normal, hessian):
 def _mesh_distance(row, data, point, normal, hessian):
     if row[RANK] > 0.0:
         return next_contact(row, data, point, normal, hessian)
-    hit = np.empty(5)
+    hit = small_vector(5)
     hit[3], hit[4] = nearest_triangle(row, data, point, np.inf, hit[:3])
     return feature_contact(row, data, point, hit, normal, hessian)
 
@@ -485,7 +485,7 @@ def _mesh_distance(row, data, point, normal, hessian):
 def least_distances(rows, data, points):
     """Signed distance of each point to the nearest solid (n,) [m]."""
     least = np.empty(points.shape[0])
-    normal, hessian = np.empty(3), np.empty((3, 3))
+    normal, hessian = small_vector(3), small_matrix(3, 3)
     for k in range(points.shape[0]):
         least[k] = np.inf
         for s in range(rows.shape[0]):
@@ -510,7 +510,7 @@ def surface_feature(row, data, point):
 def _mesh_feature(row, data, point):
     if row[RANK] > 0.0:
         return next_feature(row, data, point)
-    hit, normal, hessian = np.empty(5), np.empty(3), np.empty((3, 3))
+    hit, normal, hessian = small_vector(5), small_vector(3), small_matrix(3, 3)
     hit[3], hit[4] = nearest_triangle(row, data, point, np.inf, hit[:3])
     feature_contact(row, data, point, hit, normal, hessian)
     return feature_number(row, data, hit)

@@ -14,7 +14,7 @@ import numpy as np
 
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, small_vector
 
 HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
 """Kinds of rows."""
@@ -134,11 +134,11 @@ def distance(row, point, normal, hessian):
                 )
         return length - row[4]
     turn = row[7:16].reshape(3, 3)
-    local = np.zeros(3)
+    local, beyond, flat = small_vector(3), small_vector(3), small_vector(3)
     for k in range(3):
+        local[k] = flat[k] = 0.0
         for i in range(3):
             local[k] += turn[i, k] * (point[i] - row[1 + i])
-    beyond = np.zeros(3)
     square, face, deepest = 0.0, 0, -np.inf
     for k in range(3):
         beyond[k] = abs(local[k]) - row[4 + k]
@@ -147,7 +147,6 @@ def distance(row, point, normal, hessian):
         if beyond[k] > 0.0:
             square += beyond[k] ** 2
     outside = np.sqrt(square)
-    flat = np.zeros(3)
     outer = 0
     for k in range(3):
         if beyond[k] > 0.0:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent
 
 
 class BlockMatrix(NamedTuple):
@@ -86,7 +86,7 @@ def blocks_of(matrix, scale):
     return BlockMatrix(blocks, starts, columns[:count])
 
 
-@kernel
+@kernel(borrows=True)
 def times(matrix, vectors, result):
     """The product with vectors (k, 3)."""
     blocks, starts, columns = matrix
@@ -169,6 +169,7 @@ def part_of(matrix, members, place):
 @kernel
 def elimination_of(matrix):
     """Order of least degree, and the blocks that elimination fills."""
+    matrix = lent(matrix)
     _, starts, columns = matrix
     n = starts.shape[0] - 1
     order, first = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
@@ -239,6 +240,7 @@ def factor_blocks(matrix, left, diagonal, elimination, factors):
         elimination: as of :func:`elimination_of` for A.
         factors: result (m, 3, 3), inverses in the place of pivots.
     """
+    matrix, elimination = lent(matrix), lent(elimination)
     blocks, starts, columns = matrix
     order, first, later, place = elimination
     n = order.shape[0]
@@ -294,7 +296,7 @@ def factor_blocks(matrix, left, diagonal, elimination, factors):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def _invert(a):
     """Inverse of a 3 x 3 matrix in place; False where there is none."""
     c00 = a[1, 1] * a[2, 2] - a[1, 2] * a[2, 1]
@@ -316,7 +318,7 @@ def _invert(a):
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def solve_blocks(elimination, factors, vectors):
     """Solve with the factors of :func:`factor_blocks`, in place; vectors (k, 3)."""
     order, first, later, place = elimination

@@ -264,7 +264,7 @@ def residual_of(problem, forces):
     return worst / size
 
 
-@kernel
+@kernel(borrows=True)
 def violation(w, u, f, kind):
     """Violation of the law by one contact, in the units of motion.
 

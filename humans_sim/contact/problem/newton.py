@@ -53,7 +53,7 @@ from humans_sim.core.dense_kernels import (
     upper_cholesky,
     upper_cholesky_solve,
 )
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent, small_vector
 
 REGULAR = 1e-10
 """Part of the identity that is always added to W."""
@@ -146,8 +146,10 @@ def _confined_residual(problem, scale, forces, bears):
 
     Fills which contacts have a force, or rest where they are without one (n,).
     """
+    problem, scale, forces, bears = lent((problem, scale, forces, bears))
     delassus, free, tangents, friction = problem
-    motion, own, none = np.empty((scale.shape[0], 3)), np.empty(3), np.zeros(2)
+    motion, own, none = np.empty((scale.shape[0], 3)), small_vector(3), small_vector(2)
+    none[:] = 0.0
     worst, size = 0.0, 1e-300
     confine(forces, tangents, friction)
     times_rows(delassus, forces.ravel(), motion.ravel())
@@ -172,6 +174,7 @@ def _all_stick(problem, scale, which, forces):
     Returns:
         their relative residual; infinite where there are none.
     """
+    problem, scale, which, forces = lent((problem, scale, which, forces))
     delassus, free, tangents, _ = problem
     n = scale.shape[0]
     rows, count = np.empty(3 * n, np.int64), 0
@@ -381,7 +384,7 @@ def solve_island(contacts, start, aims):
     return best, residual
 
 
-@kernel
+@kernel(borrows=True)
 def newton_begin(contacts, near, forces, state):
     """Errors of forces, and the slope there; returns their length."""
     motion, errors, slope = state
@@ -405,6 +408,7 @@ def newton_step(contacts, near, forces, state, solver, norm):
     Returns:
         the length of the errors; 0 where the equations have no solution.
     """
+    contacts, forces, state, solver = lent((contacts, forces, state, solver))
     motion, errors, slope = state
     elimination, factors = solver
     shift, _, whole = near
@@ -443,7 +447,7 @@ def newton_step(contacts, near, forces, state, solver, norm):
     return new
 
 
-@kernel
+@kernel(borrows=True)
 def _motion_near(contacts, near, forces, motion):
     """Motion that forces cause, part of the identity added to W."""
     shift, centre, _ = near
@@ -454,7 +458,7 @@ def _motion_near(contacts, near, forces, motion):
             motion[c, i] += free[c, i] + shift * (forces[c, i] - centre[c, i])
 
 
-@kernel
+@kernel(borrows=True)
 def _errors(contacts, forces, motion, errors, slope):
     """Alart and Curnier's functions, and the derivative D of the projections.
 
@@ -494,7 +498,7 @@ def _errors(contacts, forces, motion, errors, slope):
     return np.sqrt(total)
 
 
-@kernel
+@kernel(borrows=True)
 def confine(forces, tangents, friction):
     """Put forces that rounding left outside their cones back."""
     n = forces.shape[0]
@@ -517,11 +521,13 @@ def confine(forces, tangents, friction):
 @kernel
 def residual_of(contacts, forces, size):
     """Largest violation of the law, relative to a motion."""
+    contacts, forces = lent((contacts, forces))
     matrix, free, tangents, friction = contacts
     n = forces.shape[0]
     if not np.isfinite(forces).all():
         return np.inf
-    motion, none = np.empty((n, 3)), np.zeros(2)
+    motion, none = np.empty((n, 3)), small_vector(2)
+    none[:] = 0.0
     times(matrix, forces, motion)
     worst = 0.0
     for c in range(n):

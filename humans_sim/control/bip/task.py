@@ -60,6 +60,7 @@ from humans_sim.control.bip.task_kernels import (
 from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 
 _ANKLES = ("r_ankle", "l_ankle")
 _TRUNK = ("trunk_right", "trunk_left", "trunk_top_right")
@@ -149,7 +150,7 @@ def _tree(model: Model) -> BipTree:
         above[i, i + 1] = True
     inertias = [model.pin.inertias[j] for j in (1, *joints)]
     ankles, trunk = model.tag_points(_ANKLES), model.tag_points(_TRUNK)
-    feet = [model.pin.frames[model.pin.getFrameId(foot)] for foot in _FEET]
+    feet = [model.pin.frames[frame_index(model.pin, foot)] for foot in _FEET]
     right, left, top = trunk.local
     return BipTree(
         parent=parent,

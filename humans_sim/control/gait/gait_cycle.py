@@ -16,7 +16,7 @@ taken off the wanted one). Feet and hips come from
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,15 +32,22 @@ from humans_sim.control.gait.leg_fit import (
 )
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 
 SIDES = ("l", "r")
-LONGEST = 0.765
-"""Longest stride, in statures: a foot without a joint before its toes reaches less far
-back than a person's."""
+LONGEST = 0.76
+"""Longest stride, in statures."""
+STEEPEST = math.radians(10.0)
+"""Steepest slope for which a stride is made [rad]."""
 _SAMPLES = 80
-_PASSES = 5
-_DROP = 0.15
+_PASSES = 8
+_DROP = 0.05
 """How fast a heel comes down as it lands [m/s]."""
+_PUSH = 0.17
+"""Time between heel-off and the strike of the other foot, at least [s]; assumed."""
+_UPHILL = 0.8
+"""Share of the way by which an upright body is nearer to the ground uphill that the
+zero-moment point goes back there."""
 _ROLL_OVER = 0.03
 """In which the zero-moment point goes to the toes after heel-off [strides]."""
 _TIP = 0.005
@@ -50,7 +57,7 @@ _RELAXED = 0.7
 since the limbs move with the centre of mass."""
 _COM_HEIGHT, _LEGS = 0.56, 0.49
 """Height of the centre of mass, and of thigh with shank, in statures: a first guess."""
-_KEPT, _KEPT_ZMP = 4, 9
+_KEPT, _KEPT_ZMP = 8, 9
 """Harmonics of a stride that are kept of corrections, and of the zero-moment point."""
 _LIST_PHASE, _ARM_PHASE, _ELBOW_PHASE = 0.3, 0.2, 0.6
 """By which the pelvis lists early, and arms and elbows swing late [rad]; assumed."""
@@ -66,12 +73,13 @@ LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
 
 @dataclass(frozen=True)
 class GaitSettings:
-    """A walk on level ground.
+    """A walk on even ground, level or on a slope.
 
     Attributes:
-        speed: [m/s].
+        speed: level [m/s].
+        slope: of the ground along the way, uphill above zero [rad].
         width: between the middles of the feet [m].
-        times: events of a foot.
+        times: events of a foot; in fast walks the heel leaves earlier.
         zmp_strike: zero-moment point before the ankle as the other foot leaves [m].
         zmp_end: the same as the other foot lands [m].
         zmp_inward: from the middle of the foot to the inside, between these [m].
@@ -83,11 +91,12 @@ class GaitSettings:
     """
 
     speed: float = 1.0
+    slope: float = 0.0
     width: float = 0.13
     times: StrideTimes = StrideTimes()
-    zmp_strike: float = 0.05
-    zmp_end: float = 0.16
-    zmp_inward: float = 0.01
+    zmp_strike: float = 0.1
+    zmp_end: float = 0.15
+    zmp_inward: float = 0.015
     pelvis_turn: float = math.radians(4.0)
     pelvis_list: float = math.radians(2.5)
     trunk_turn: float = math.radians(7.0)
@@ -124,7 +133,8 @@ class GaitCycle:
 
     Attributes:
         period: of a stride [s].
-        stride: its length [m].
+        stride: its level length [m].
+        way: where a stride leads (3,) [m].
         legs: the left leg as it was fitted.
     """
 
@@ -139,10 +149,20 @@ class GaitCycle:
             self._pin = pin.Model(model.pin)
             self._pin.gravity.linear = np.array([0.0, 0.0, -gravity])
         self.settings = settings = settings or GaitSettings()
-        stature = float(model.height or 1.741)
+        self._stature = stature = float(model.height or 1.741)
         normal_period = stride_time(settings.speed, stature)
         self.period = min(normal_period, LONGEST * stature / settings.speed)
         self.stride = settings.speed * self.period
+        heel_off = min(settings.times.heel_off, 0.5 - _PUSH / self.period)
+        times = replace(settings.times, heel_off=heel_off)
+        self.settings = settings = replace(settings, times=times)
+        if not abs(settings.slope) <= STEEPEST:
+            raise ParameterError(
+                f"a slope is known up to {math.degrees(STEEPEST):g} degrees, "
+                f"not {math.degrees(settings.slope):g}"
+            )
+        self._rise = math.tan(settings.slope)
+        self.way = self.stride * np.array([1.0, 0.0, self._rise])
         self._index = {name: k for k, name in enumerate(model.joint_names)}
         for side in SIDES:
             for joint in LEG:
@@ -179,15 +199,17 @@ class GaitCycle:
         """Zero-moment point less the mean way (n, 2) [m]."""
         s, half = self.settings, self.settings.width / 2.0
         both, heel_off = s.times.toe_off - 0.5, s.times.heel_off
-        step, y = self.stride / 2.0, half - s.zmp_inward
+        step, inward = self.stride / 2.0, half - s.zmp_inward
         knots = [both, heel_off, heel_off + _ROLL_OVER, 0.5]
         toe = self.lengths.toe - _TIP
-        x = [s.zmp_strike, s.zmp_end, toe, toe]
+        back = _UPHILL * _COM_HEIGHT * self._stature * self._rise
+        x = [s.zmp_strike - back, s.zmp_end - back, toe, toe]
+        y = [inward, inward, half, half]  # toes bear in the middle
         phases, places = [], []
         for k in range(-3, 4):
-            outward = y if k % 2 == 0 else -y
+            side = 1.0 if k % 2 == 0 else -1.0
             phases += [at + k / 2.0 for at in knots]
-            places += [[place + step * k, outward] for place in x]
+            places += [[a + step * k, side * b] for a, b in zip(x, y, strict=True)]
         xy = np.array(
             [np.interp(self._phase, phases, np.array(places)[:, k]) for k in (0, 1)]
         ).T
@@ -217,7 +239,9 @@ class GaitCycle:
         """Fit legs, centre of mass and zero-moment point in turns."""
         n, phase = _SAMPLES, self._phase
         s, around = self.settings, 2.0 * np.pi * phase
-        fit = LegFit(self.lengths, s.times, self.stride, _DROP * self.period)
+        drop = _DROP * self.period
+        stride = self.stride / math.cos(s.slope)
+        fit = LegFit(self.lengths, s.times, stride, self.period, drop, s.slope)
         # Roll, pitch, yaw of the pelvis (n, 3) [rad].
         roll = s.pelvis_list * np.sin(around + _LIST_PHASE)
         turn = np.column_stack([roll, 0 * around, -s.pelvis_turn * np.cos(around)])
@@ -227,7 +251,7 @@ class GaitCycle:
         legs = self.lengths.thigh + self.lengths.shank
         height = np.full(n, _COM_HEIGHT * legs / _LEGS)
         com = self._com_of(zmp_target, height)
-        base = com.copy()
+        base, limbs = com.copy(), np.zeros(n)
         q = np.tile(self.model.neutral(), (n, 1))
         self._upper_body(q)
         half = s.width / 2.0
@@ -236,42 +260,52 @@ class GaitCycle:
             hip = hip + self.stride * phase
             side = base[:, 1] + self._hip[1] - half
             lift = self._hip[1] * np.sin(turn[:, 0])
-            self.legs: LegPath = fit.fit(phase, hip, side, lift)
+            self.legs: LegPath = fit.fit(phase, hip, side, lift, limbs)
             q = self._postures(q, turn, base)
             # Periodic splines through the samples.
             self._joints = _periodic(q[:, 7:])
             place = q[:, :3].copy()
-            place[:, 0] -= self.stride * self._phase
+            place -= self._phase[:, None] * self.way
             self._place = _periodic(place)
             turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
             self._turn = _periodic(turns)
             now, zmp_now = self._dynamics()
             zmp_target = zmp_target + _RELAXED * _smooth(zmp - zmp_now, _KEPT)
+            limbs = self._second(now[:, 2] - place[:, 2])
             com = self._com_of(zmp_target, now[:, 2])
             base = base + _smooth(com - now[:, :2], _KEPT)
         self.zmp = zmp_now
 
     def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
-        """Periodic centre of mass for a zero-moment point (n, 2) [m]."""
-        # Of periodic samples over a period of one (n, n).
-        order, unit = np.fft.fftfreq(_SAMPLES, 1.0 / _SAMPLES), np.eye(_SAMPLES)
-        spectrum = -((2 * np.pi * order) ** 2)[:, None] * np.fft.fft(unit, axis=0)
-        second = np.real(np.fft.ifft(spectrum, axis=0)) / self.period**2
+        """Periodic centre of mass for a zero-moment point (n, 2) [m].
+
+        The height (n,) is that of the centre of mass, less the way.
+        """
+        second = self._second(np.eye(_SAMPLES))
         rise = second @ height
-        stiffness = (rise - self._pin.gravity.linear[2]) / height
+        above = height - self._rise * zmp[:, 0]
+        stiffness = (rise - self._pin.gravity.linear[2]) / above
         return np.linalg.solve(second - np.diag(stiffness), -stiffness[:, None] * zmp)
+
+    def _second(self, values: np.ndarray) -> np.ndarray:
+        """Second derivative of periodic samples (n, ...) [1/s^2]."""
+        order = np.fft.fftfreq(_SAMPLES, self.period / _SAMPLES)
+        spectrum = (np.fft.fft(values, axis=0).T * -((2 * np.pi * order) ** 2)).T
+        return np.real(np.fft.ifft(spectrum, axis=0))
 
     def _foot_pose(self, side: str, k: int) -> pin.SE3:
         """Sole at a sample, in the world of the stride."""
         legs, shift = self.legs, 0 if side == "l" else _SAMPLES // 2
-        late = 0.0 if side == "l" else -self.stride / 2.0
+        stride = self.stride / math.cos(self.settings.slope)
+        late = 0.0 if side == "l" else -stride / 2.0
         at = (k + shift) % _SAMPLES
         if side == "r" and k + shift >= _SAMPLES:
-            late += self.stride
+            late += stride
         rotation = pin.utils.rotate("y", -legs.pitch[at])
         y = (1.0 if side == "l" else -1.0) * self.settings.width / 2.0
         ankle = np.array([legs.ankle[at, 0] + late, y, legs.ankle[at, 1]])
-        return pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
+        ground = pin.SE3(pin.utils.rotate("y", -self.settings.slope), np.zeros(3))
+        return ground * pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
 
     def _postures(
         self, q: np.ndarray, turn: np.ndarray, base: np.ndarray
@@ -281,10 +315,10 @@ class GaitCycle:
         angles, bent = self.legs.angles, ("hip_pitch", "knee", "ankle_pitch")
         for k in range(_SAMPLES):
             at = result[k]
-            way = self.stride * self._phase[k]
             rotation = pin.rpy.rpyToMatrix(*turn[k])
-            at[:3] = [base[k, 0] + way, base[k, 1], self.legs.hip_height[k]]
-            at[2] -= self._hip[2]
+            at[:2] = base[k] + self.way[:2] * self._phase[k]
+            at[2] = self.legs.hip_height[k] / math.cos(self.settings.slope)
+            at[2] += self._rise * at[0] - self._hip[2]
             at[3:7] = pin.Quaternion(rotation).coeffs()
             for side, shift in (("l", 0), ("r", _SAMPLES // 2)):
                 leg = angles[:, (k + shift) % _SAMPLES]
@@ -298,7 +332,7 @@ class GaitCycle:
         """Legs that put the feet there."""
         model, data = self.model, self._data
         columns = np.array([6 + self._index[f"{s}_{j}"] for s in SIDES for j in LEG])
-        frames = {s: model.pin.getFrameId(f"{s}_sole") for s in SIDES}
+        frames = {s: frame_index(model.pin, f"{s}_sole") for s in SIDES}
         for _ in range(_SEARCH):
             pin.computeJointJacobians(model.pin, data, q)
             rows, error = [], []
@@ -332,7 +366,7 @@ class GaitCycle:
         com = np.array([data.com[0], data.vcom[0], data.acom[0]])
         feet, rates = {}, {}
         for side in SIDES:
-            frame = model.pin.getFrameId(f"{side}_sole")
+            frame = frame_index(model.pin, f"{side}_sole")
             feet[side] = pin.SE3(pin.updateFramePlacement(model.pin, data, frame))
             axes = pin.LOCAL_WORLD_ALIGNED
             speed = pin.getFrameVelocity(model.pin, data, frame, axes)
@@ -346,7 +380,7 @@ class GaitCycle:
         within = phase % 1.0
         q, v, a = np.empty(model.nq), np.empty(model.nv), np.empty(model.nv)
         q[:3] = self._place(within)
-        q[0] += self.stride * phase
+        q[:3] += phase * self.way
         vector, speed, bend = (
             self._turn(within),
             self._turn(within, 1) * rate,
@@ -354,7 +388,7 @@ class GaitCycle:
         )
         rotation = pin.exp3(vector)
         q[3:7] = pin.Quaternion(rotation).coeffs()
-        linear = self._place(within, 1) * rate + [self.stride * rate, 0.0, 0.0]
+        linear = (self._place(within, 1) + self.way) * rate
         v[:3] = rotation.T @ linear
         right = pin.Jexp3(vector)
         v[3:6] = right @ speed
@@ -376,10 +410,11 @@ class GaitCycle:
             force = pin.rnea(self._pin, data, q, v, a)[:6]
             place = pin.SE3(pin.Quaternion(q[3:7]).matrix(), q[:3])
             wrench = place.act(pin.Force(force))
-            com[k] = pin.centerOfMass(model.pin, data, q)
-            com[k, 0] -= self.stride * phase
-            zmp[k] = [-wrench.angular[1], wrench.angular[0]] / wrench.linear[2]
-            zmp[k, 0] -= self.stride * phase
+            com[k] = pin.centerOfMass(model.pin, data, q) - self.way * phase
+            force, moment = wrench.linear, wrench.angular
+            x = -moment[1] / (force[2] - self._rise * force[0])
+            y = (moment[0] + self._rise * x * force[1]) / force[2]
+            zmp[k] = np.array([x, y]) - self.way[:2] * phase
         return com, zmp
 
 

@@ -43,21 +43,24 @@ from humans_sim.models.legs import sole_named
 _COM, _COM_STIFFNESS, _COM_DAMPING = 100.0, 20.0, 10.0
 """Weight of the centre of mass over the ground, Kp [1/s^2] and Kv [1/s]: its capture
 point comes back twice as fast as it would run away."""
-_HEIGHT, _PELVIS, _SWING, _ROLL = 20.0, 30.0, 30.0, 10.0
+_HEIGHT, _PELVIS, _SWING, _ROLL = 20.0, 30.0, 30.0, 20.0
 """Weights of the height, the pelvis, a foot in the air, one on its heel or its toes;
 assumed. Joints weigh one."""
-_RISING, _POSTURE, _STEPPING, _ROLLING = 80.0, 150.0, 500.0, 400.0
+_RISING, _POSTURE, _STEPPING, _ROLLING = 80.0, 150.0, 900.0, 400.0
 """Kp of the height, of pelvis and joints, of a foot in the air, of one on its heel or
 its toes [1/s^2]; assumed: feet are in place within a step, the trunk gives way."""
 _FRICTION = 0.95
 """Share of the ground's friction that the forces may use."""
-_PLACE, _EASE = 0.7, 20.0
+_SETTLING = 40.0
+"""Rate at which points of a foot that are close come to the ground [1/s]: a sole is put
+down, it does not fall down."""
+_PLACE, _EASE = 0.95, 20.0
 """Share of the capture point's error that a step takes up; how fast [1/s]."""
 _FIXED = 0.08
 """How long before a heel strike its place stays [s]."""
-_FORWARD, _INWARD, _OUTWARD = 0.3, 0.06, 0.3
+_FORWARD, _INWARD, _OUTWARD = 0.3, 0.08, 0.3
 """How far a step goes beside its place in the stride [m]."""
-_TOUCH, _LANDED = 2e-3, 5e-4
+_TOUCH, _LANDED = 2e-3, 3e-4
 """Heights at which a point carries load, and at which a foot has landed [m]."""
 _EARLY = 0.12
 """How long before its time a foot may land [strides]."""
@@ -73,7 +76,7 @@ _SHIFTED = 0.9
 
 
 class GaitWalk(Controller):
-    """Joint torques that walk a stride again and again, along x.
+    """Joint torques that walk a stride again and again, along x, up or down its slope.
 
     It starts in the middle of a stride, with :meth:`start` and :meth:`start_velocity`.
 
@@ -110,13 +113,13 @@ class GaitWalk(Controller):
             WeightedTask(JointTask(model), self._joints, 1.0, _POSTURE),
         ]
         feet = {side: FramePose(model, f"{side}_sole") for side in SIDES}
-        pitch = np.array([0.0, 0.0, 0.0, 0.0, _ROLL, 0.0])
+        turned = np.array([0.0, 0.0, 0.0, _ROLL, _ROLL, _ROLL])
         self._swing, self._roll = (
             {
                 side: WeightedTask(foot, self._foot(side), weight, stiffness)
                 for side, foot in feet.items()
             }
-            for weight, stiffness in ((_SWING, _STEPPING), (pitch, _ROLLING))
+            for weight, stiffness in ((_SWING, _STEPPING), (turned, _ROLLING))
         )
         tags = model.tags(model.neutral())
         self._tags = {}  # of the soles, from heel to toe
@@ -132,7 +135,7 @@ class GaitWalk(Controller):
     def reset(self) -> None:
         """Begin anew."""
         self.phase, self._time = self._first, -math.inf
-        self._origin, self.shift = np.zeros(2), np.zeros(2)
+        self._origin, self.shift = np.zeros(3), np.zeros(2)
         toe_off = self.cycle.settings.times.toe_off
         self._down = {side: self.leg_phase(side) < toe_off for side in SIDES}
         self.strikes: dict[str, list[float]] = {side: [] for side in SIDES}
@@ -152,10 +155,12 @@ class GaitWalk(Controller):
         locked = [model.joint_names[k - 6] for k in system.locked if k >= 6]
         gravity = system.gravity.tolist()
         scene = ModelSystem(model, system.ground, locked=locked, gravity=gravity)
-        body = WholeBody(scene, _FRICTION * system.ground.friction)
+        friction = _FRICTION * system.ground.friction
+        body = WholeBody(scene, friction, settling=_SETTLING)
         self._body = body
+        owners = np.array([name.split("/")[0] for name in scene.contacts.names])
         self._contacts = {
-            side: body.contacts([model.tag_names[k] for k in tags])
+            side: [np.flatnonzero(owners == model.tag_names[k]) for k in tags]
             for side, tags in self._tags.items()
         }
 
@@ -181,11 +186,17 @@ class GaitWalk(Controller):
         self.phase += elapsed / self.cycle.period
         self._time = t
         tags = self.cycle.model.tags(state.q)
+        gaps = self._body.system.gaps(state.q)
+        # Of each point of a sole the contact with what is nearest to it.
+        near = {
+            side: np.array([own[np.argmin(gaps[own])] for own in points])
+            for side, points in self._contacts.items()
+        }
         for side in SIDES:  # feet leave the ground at toe-off
             leg = self.leg_phase(side)
             if self.cycle.settings.times.toe_off <= leg < 1.0 - _EARLY:
                 self._down[side] = False
-        self._land(t, tags)
+        self._land(t, tags, {side: gaps[near[side]].min() for side in SIDES})
         self.point = self.cycle.at(self.phase)
         self._place_step(state, elapsed)
         tasks, contacts = list(self._tasks), [np.zeros(0, dtype=np.int64)]
@@ -193,8 +204,8 @@ class GaitWalk(Controller):
             if not self._down[side]:
                 tasks.append(self._swing[side])
                 continue
-            active = self._active(side, tags)
-            contacts.append(self._contacts[side][active])
+            active = self._active(side, gaps[near[side]])
+            contacts.append(near[side][active])
             if not active.all():
                 tasks.append(self._roll[side])
         joined = np.concatenate(contacts)
@@ -209,32 +220,31 @@ class GaitWalk(Controller):
         self._torques = np.clip(solution.torques, -limits, limits)
         return self._torques
 
-    def _active(self, side: str, tags: np.ndarray) -> np.ndarray:
+    def _active(self, side: str, gaps: np.ndarray) -> np.ndarray:
         """Which points of a foot on the ground carry load, from heel to toe."""
         leg, times = self.leg_phase(side), self.cycle.settings.times
-        heights = tags[self._tags[side], 2]
-        active = np.zeros(len(heights), dtype=bool)
+        active = np.zeros(len(gaps), dtype=bool)
         if leg >= 1.0 - _EARLY:  # landed before its time
             active[0] = True
             return active
         if leg >= times.heel_off:
             active[-1] = True
             return active
-        active[:] = heights < _TOUCH
+        active[:] = gaps < _TOUCH
         if leg < times.flat:
             active[0] = True
         if leg < 0.5 * times.flat:
             active[1:] = False
         if not active.any():
-            active[np.argmin(heights)] = True
+            active[np.argmin(gaps)] = True
         return active
 
-    def _land(self, t: float, tags: np.ndarray) -> None:
+    def _land(self, t: float, tags: np.ndarray, gaps: dict[str, float]) -> None:
         """Lay the stride on the ground where a foot has landed."""
         for side in SIDES:
             leg, rows = self.leg_phase(side), self._tags[side]
             too_early = _LATE < leg < 1.0 - _EARLY
-            if self._down[side] or too_early or tags[rows, 2].min() > _LANDED:
+            if self._down[side] or too_early or gaps[side] > _LANDED:
                 continue
             self._down[side] = True
             self.strikes[side].append(t)
@@ -242,7 +252,7 @@ class GaitWalk(Controller):
             planned = self.cycle.at(self.phase - late).feet[side]
             self.phase -= _RESET * late
             heel = planned.act(np.array([-self.cycle.lengths.heel, 0.0, 0.0]))
-            self._origin = tags[rows[0], :2] - heel[:2]
+            self._origin = tags[rows[0]] - heel
             self.shift = np.zeros(2)
 
     def _place_step(self, state: ControlState, elapsed: float) -> None:
@@ -267,15 +277,16 @@ class GaitWalk(Controller):
         pin.centerOfMass(model.pin, data, state.q, state.v)
         assert self._body is not None
         gravity = float(np.linalg.norm(self._body.system.gravity))
-        rate = math.sqrt(gravity / planned_com[0, 2])
-        place = np.array(data.com[0])[:2] - self._origin - planned_com[0, :2]
+        rise = math.tan(self.cycle.settings.slope)
+        rate = math.sqrt(gravity / (planned_com[0, 2] - rise * planned_com[0, 0]))
+        place = (np.array(data.com[0]) - self._origin - planned_com[0])[:2]
         return place + (np.array(data.vcom[0])[:2] - planned_com[1, :2]) / rate, rate
 
     # Targets of the tasks.
 
     def _com(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         place, speed, rate = self.point.com
-        return place + np.append(self._origin, 0.0), speed, rate
+        return place + self._origin, speed, rate
 
     def _joints(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         point = self.point
@@ -303,7 +314,9 @@ class GaitWalk(Controller):
                 toe_off = self.cycle.settings.times.toe_off
                 part = min((leg - toe_off) / (_SHIFTED - toe_off), 1.0)
             ease = part**2 * (3.0 - 2.0 * part)
-            target[:2] += self._origin + ease * self.shift
+            target[:3] += self._origin
+            target[:2] += ease * self.shift
+            target[2] += ease * self.shift[0] * math.tan(self.cycle.settings.slope)
             return target, speed, rate
 
         return at

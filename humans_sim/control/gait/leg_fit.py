@@ -24,6 +24,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.optimize import least_squares
 
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 
 PHASE_ENDS = np.array([0.0, 0.12, 0.31, 0.50, 0.62, 0.75, 0.87, 1.0])
@@ -33,7 +34,7 @@ HIP = np.array([20.0, 20.0, 0.0, -20.0, -10.0, 15.0, 25.0, 20.0])
 KNEE = np.array([5.0, 15.0, 5.0, 5.0, 40.0, 60.0, 25.0, 5.0])
 ANKLE = np.array([0.0, -5.0, 5.0, 10.0, -15.0, -5.0, 0.0, 0.0])
 """Flexion of hip and knee, dorsiflexion of the ankle [degrees]."""
-SLOWEST, FASTEST = 0.4, 0.8
+SLOWEST, FASTEST = 0.4, 0.85
 """Speeds for which a stride is made, in statures a second."""
 
 
@@ -67,8 +68,13 @@ STRIKE = math.radians(18.0)
 """Pitch of the foot at heel strike, toes up [rad]."""
 _STRAIGHT = math.radians(5.0)
 """Least flexion of a knee [rad]."""
-_LOADED = math.radians(10.0)
+_LOADED = math.radians(20.0)
 """Largest flexion of a knee wanted between foot flat and heel-off [rad]."""
+_ALIKE = np.array([[0.5], [0.7], [1.1]])
+"""How much hip, knee and ankle matter: the ankle most, since a foot without a joint
+before its toes strays from it first."""
+_EVEN = 1.0
+"""How much the vertical acceleration of the body matters [1/g]: it is the force."""
 
 
 class LegLengths(NamedTuple):
@@ -89,7 +95,7 @@ class StrideTimes:
     """When the foot is flat, and heel and toes leave, in strides after the strike."""
 
     flat: float = 0.09
-    heel_off: float = 0.42
+    heel_off: float = 0.35
     toe_off: float = 0.62
 
 
@@ -99,7 +105,7 @@ class LegPath(NamedTuple):
     Attributes:
         ankle: forward, relative to the ground below the ankle of the flat foot, and up
             (n, 2) [m].
-        pitch: of the foot, toes up (n,) [rad].
+        pitch: of the foot against the ground, toes up (n,) [rad].
         hip_height: above the ground (n,) [m].
         angles: flexion of hip, knee, ankle (3, n) [rad].
     """
@@ -111,31 +117,43 @@ class LegPath(NamedTuple):
 
 
 class LegFit:
-    """Fits the legs of a stride of some length [m].
+    """Fits the legs of a stride of some length on the ground [m] and duration [s].
 
-    The heel comes down with ``drop`` as it lands [m a stride].
+    The heel comes down with ``drop`` as it lands [m a stride]. On a slope [rad], uphill
+    above zero, paths of feet and height of the hips are along the ground and normal to
+    it, the way of the hips and the flexion of the hip are level and upright.
     """
 
     def __init__(
-        self, lengths: LegLengths, times: StrideTimes, stride: float, drop: float
+        self,
+        lengths: LegLengths,
+        times: StrideTimes,
+        stride: float,
+        period: float,
+        drop: float,
+        slope: float = 0.0,
     ) -> None:
         self._legs, self._times, self._stride = lengths, times, stride
-        self._drop = drop
+        self._drop, self._period, self._slope = drop, period, slope
         tall = lengths.thigh + lengths.shank + lengths.ankle
-        # Pitch at toe-off, its power in time, pitch at two phases in the air; ankle
-        # there; height of the hips and its harmonics. Bounds, and how firmly they stay.
+        # Pitch at toe-off, its power in time; pitch, place forward and height of the
+        # ankle at three phases in the air; height of the hips and its harmonics.
+        # Bounds, and how firmly they stay.
         first = [
-            (-0.69, -0.85, -0.5, 0.5),
-            (2.0, 1.7, 3.0, 0.0),
-            (-0.44, -0.8, 0.0, 1.0),
-            (0.0, -0.3, 0.35, 1.0),
-            (0.40, 0.2, 0.6, 0.0),
-            (0.15, 0.05, 0.3, 0.0),
-            (0.78, 0.5, 0.95, 0.0),
-            (0.08, 0.04, 0.2, 0.0),
+            (-1.0, -1.2, -0.5, 0.2),
+            (1.8, 1.5, 3.0, 0.0),
+            (-0.8, -1.3, 0.0, 0.3),
+            (-0.5, -1.0, 0.2, 0.3),
+            (0.0, -0.5, 0.5, 0.3),
+            (0.33, 0.1, 0.6, 0.0),
+            (0.57, 0.3, 0.9, 0.0),
+            (0.88, 0.6, 1.1, 0.0),
+            (0.17, 0.05, 0.3, 0.0),
+            (0.13, 0.05, 0.3, 0.0),
+            (0.07, 0.03, 0.2, 0.0),
             (0.97 * tall, 0.9 * tall, tall, 0.0),
-            (-0.02, -0.05, 0.05, 1.0),
-            (0.0, -0.05, 0.05, 1.0),
+            (-0.02, -0.05, 0.05, 0.0),
+            (0.0, -0.05, 0.05, 0.0),
             (0.0, -0.02, 0.02, 3.0),
             (0.0, -0.02, 0.02, 3.0),
         ]
@@ -143,17 +161,25 @@ class LegFit:
         self._first = self._guess
 
     def fit(
-        self, phase: np.ndarray, hip: np.ndarray, side: np.ndarray, lift: np.ndarray
+        self,
+        phase: np.ndarray,
+        hip: np.ndarray,
+        side: np.ndarray,
+        lift: np.ndarray,
+        limbs: np.ndarray,
     ) -> LegPath:
         """The leg that bends most nearly as in normal gait.
 
         Args:
             phase: of the leg, 0 at its heel strike (n,), evenly over a stride.
-            hip: its place forward of the ground below the ankle of the flat foot, for
-                phases from 0 to 1 (n,) [m].
+            hip: its level place forward of the ground below the ankle of the flat foot,
+                for phases from 0 to 1 (n,) [m].
             side: hip beside the ankle (n,) [m].
             lift: hip above the middle of both hips (n,) [m].
+            limbs: vertical acceleration of the centre of mass less that of the hips
+                (n,) [m/s^2].
         """
+        self._limbs = limbs
         self._normal = np.radians(normal_angles(phase))
         given = (phase, hip, side, lift)
         solution = least_squares(
@@ -179,18 +205,8 @@ class LegFit:
         """The leg of some free values, otherwise as of :meth:`fit`."""
         legs = self._legs
         ankle, pitch = self._foot(free, phase)
-        # Middle of the hips above the ground: twice a stride the same (n,) [m].
-        around = 4.0 * np.pi * phase
-        level, a, b, c, d = free[8:13]
-        height = (
-            level
-            + a * np.cos(around)
-            + b * np.sin(around)
-            + c * np.cos(2 * around)
-            + d * np.sin(2 * around)
-        )
-        forward = ankle[:, 0] - hip
-        down = np.hypot(height + lift - ankle[:, 1], side)
+        height = self._hip_height(free, phase)
+        forward, down = self._beside(ankle, height, hip, side, lift)
         reach = np.hypot(forward, down)
         both = legs.thigh**2 + legs.shank**2
         cosine = (reach**2 - both) / (2 * legs.thigh * legs.shank)
@@ -199,13 +215,38 @@ class LegFit:
         across, along = legs.shank * np.sin(knee), legs.shank * np.cos(knee)
         thigh = ahead + np.arctan2(across, legs.thigh + along)
         foot = pitch - (thigh - knee)
-        return LegPath(ankle, pitch, height, np.array([thigh, knee, foot]))
+        return LegPath(
+            ankle, pitch, height, np.array([thigh + self._slope, knee, foot])
+        )
+
+    def _beside(
+        self,
+        ankle: np.ndarray,
+        height: np.ndarray,
+        hip: np.ndarray,
+        side: np.ndarray,
+        lift: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ankle from the hip: along the ground, and down to it (n,) [m]."""
+        along = hip / math.cos(self._slope) + math.tan(self._slope) * height
+        return ankle[:, 0] - along, np.hypot(height + lift - ankle[:, 1], side)
+
+    def _hip_height(
+        self, free: np.ndarray, phase: np.ndarray, derivative: int = 0
+    ) -> np.ndarray:
+        """Middle of the hips above the ground (n,) [m], or its acceleration."""
+        height = free[11] * np.ones(len(phase)) if derivative == 0 else 0.0 * phase
+        for order, (a, b) in enumerate(free[12:].reshape(-1, 2), start=1):
+            rate = 4.0 * np.pi * order  # twice a stride the same
+            scale = -((rate / self._period) ** 2) if derivative else 1.0
+            height += scale * (a * np.cos(rate * phase) + b * np.sin(rate * phase))
+        return height
 
     def _foot(
         self, free: np.ndarray, phase: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ankle (n, 2) [m] and pitch of the foot (n,) [rad] through a stride."""
-        times, (leave, power, early, late) = self._times, free[:4]
+        times, (leave, power) = self._times, free[:2]
         air = 1.0 - times.toe_off
         turning = times.toe_off - times.heel_off
         rates = (power * leave / turning, -2.0 * STRIKE / times.flat)
@@ -213,11 +254,11 @@ class LegFit:
         ends[1, 0] += self._stride
         slopes = self._moved(np.array([leave, STRIKE])) * np.array(rates)[:, None]
         slopes[1, 1] -= self._drop
-        middle = free[4:8].reshape(2, 2) * np.array([self._stride, 1.0])
+        middle = np.column_stack([self._stride * free[5:8], free[8:11]])
         places = np.vstack([ends[0], middle, ends[1]])
-        turns = [leave, early, late, STRIKE]
+        turns = [leave, *free[2:5], STRIKE]
         swing = CubicSpline(
-            times.toe_off + air * np.array([0.0, 0.3, 0.65, 1.0]),
+            times.toe_off + air * np.linspace(0.0, 1.0, 5),
             np.column_stack([places, turns]),
             bc_type=tuple((1, np.append(slopes[k], rates[k])) for k in (0, 1)),
         )(phase)
@@ -250,10 +291,8 @@ class LegFit:
         """Errors of the angles, what is out of reach, feet too low."""
         legs, times, (phase, hip, side, lift) = self._legs, self._times, given
         path = self.path(free, phase, hip, side, lift)
-        error = (path.angles - self._normal) * np.array([[0.3], [1.0], [0.15]])
-        error[2] *= np.where(phase > times.toe_off, 2.0, 1.0)
-        down = np.hypot(path.hip_height + lift - path.ankle[:, 1], side)
-        reach = np.hypot(path.ankle[:, 0] - hip, down)
+        error = (path.angles - self._normal) * _ALIKE
+        reach = np.hypot(*self._beside(path.ankle, path.hip_height, hip, side, lift))
         both = legs.thigh**2 + legs.shank**2
         bend = 2 * legs.thigh * legs.shank * math.cos(_STRAIGHT)
         longest = math.sqrt(both + bend)
@@ -266,5 +305,7 @@ class LegFit:
         part = (phase - times.toe_off) / (1.0 - times.toe_off)
         clearance = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
         low = 20.0 * np.maximum(clearance - lowest, 0.0) * (part > 0)
+        rise = self._hip_height(free, phase, derivative=2) + self._limbs
+        rise *= _EVEN / GRAVITY
         small = self._hold * (free - self._guess)
-        return np.concatenate([error.ravel(), over, bent, low, small])
+        return np.concatenate([error.ravel(), over, bent, low, rise, small])

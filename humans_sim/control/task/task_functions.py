@@ -21,6 +21,7 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 
 _WORLD = pin.LOCAL_WORLD_ALIGNED
 
@@ -124,7 +125,7 @@ class _FrameTask(Task):
         parts = ("x", "y", "z", "rx", "ry", "rz")[self.ROWS]
         super().__init__(model, [f"{frame}_{part}" for part in parts])
         self.frame = frame
-        self._id = model.pin.getFrameId(frame)
+        self._id = frame_index(model.pin, frame)
 
     @staticmethod
     def target(pose: pin.SE3) -> np.ndarray:

@@ -6,10 +6,11 @@ with the least
 
 .. math:: \sum_i w_i \lVert J_i a + d_i - \ddot s_i^* \rVert^2 + \rho \lVert f \rVert^2
 
-such that the contacts do not move, the forces stay in their friction cones (an inner
-pyramid), the base obeys the equations of motion, which no motor can change, and the
-torques :math:`\tau = M a + N - C^T f` of some joints keep their bounds. A joint that is
-driven by something else, a muscle, has both its bounds at the torque that it has.
+such that the contacts do not move (or settle), the forces stay in their friction cones
+(an inner pyramid), the base obeys the equations of motion, which no motor can change,
+and the torques :math:`\tau = M a + N - C^T f` of some joints keep their bounds. A joint
+that is driven by something else, a muscle, has both its bounds at the torque that it
+has.
 Joints with limits keep their torques, and accelerations with which they stay in their
 range. Where no answer does, the ranges are given up, and it is said which joints leave
 them; torques are never above their limits.
@@ -210,6 +211,8 @@ class WholeBody:
         friction: coefficient that the forces may use; some of the real one is left as a
             reserve.
         limits: of the joints, or None: none are kept.
+        settling: rate at which contacts that are close to the ground come to it,
+            critically damped [1/s]; 0: they go on as they move.
     """
 
     def __init__(
@@ -217,12 +220,15 @@ class WholeBody:
         system: ModelSystem,
         friction: float = 0.5,
         limits: JointLimits | None = None,
+        settling: float = 0.0,
     ) -> None:
         if not friction > 0:
             raise ParameterError(f"friction must be above zero, not {friction}")
         if limits is not None and limits.names != tuple(system.model.joint_names):
             raise ParameterError(f"the limits are not those of {system.name}'s joints")
-        self.system, self.limits = system, limits
+        if not settling >= 0:
+            raise ParameterError(f"settling must not be below zero, not {settling}")
+        self.system, self.limits, self._settling = system, limits, settling
         side = friction / math.sqrt(2.0)
         self._pyramid = np.array(
             [[1, 0, 0], [side, 1, 0], [side, -1, 0], [side, 0, 1], [side, 0, -1]]
@@ -272,7 +278,10 @@ class WholeBody:
         terms = system.terms(q, v, contacts)
         mass = np.array(terms.mass)
         rows = terms.jacobian.reshape(-1, system.nv)
-        still, moves = _motions(rows[:, free], -terms.drift.ravel())
+        held = -terms.drift
+        held[:, 0] -= 2.0 * self._settling * (terms.jacobian[:, 0] @ v)
+        held[:, 0] -= self._settling**2 * terms.gap
+        still, moves = _motions(rows[:, free], held.ravel())
         size, forces = moves.shape[1], len(rows)
         # Unknowns: motions that the contacts allow, forces, second derivative of the
         # path's parameter.

@@ -58,6 +58,7 @@ from humans_sim.core.budget import POSTURES
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 
 _CLOSE = 1e-11
 _POSTURE_STEPS = 100
@@ -159,7 +160,7 @@ class Motion:
         # Names of the joints between the base and frames.
         legs: list[str] = []
         for frame in feet:
-            joint = model.pin.frames[model.pin.getFrameId(frame)].parentJoint
+            joint = model.pin.frames[frame_index(model.pin, frame)].parentJoint
             chain = []
             while joint > 1:
                 chain.append(model.pin.names[joint])

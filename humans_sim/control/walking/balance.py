@@ -14,19 +14,6 @@ Three feedbacks, each with numbers of its own in the settings:
   the centre of mass by :math:`\dot d = k (p - p_{plan}) - d / T`, so that it gives way
   to a push and comes back.
 
-*Hips* against a push: the trunk bends the way the body falls. A push moves the capture
-point. Where it leaves the sole, ankles can do no more: the zero-moment point is on the
-edge already. A trunk that speeds up forwards presses the feet forwards against the
-floor, as if the sole were longer by :math:`I \ddot\theta / (m g)` (Horak and Nashner
-1986; Stephens 2007). The bend is the error e of the capture point ahead, beyond a
-distance :math:`e_0` that a walk has by itself, over the height h of the centre of mass,
-
-.. math:: \theta = k\,(|e| - e_0)\,\operatorname{sgn}(e) / h
-
-at most ``hip_limit``; it comes back with the time constant ``hip_time``, slowly,
-because a trunk that is brought back presses the other way. Only pitch is used: a stance
-is wide.
-
 *Standing without strain.* Both legs and the floor are a closed chain. A foot never
 lands exactly where it was planned, because the legs give way under the load; servos
 then press the soles apart or together, and the friction of the floor holds them. The
@@ -122,33 +109,6 @@ class Balance:
         return Correction(
             *balance_correction(self._numbers, self._state, tilt, tilting, pressure)
         )
-
-
-class HipStrategy:
-    """Keeps the bend of one walk.
-
-    Attributes:
-        bend: pitch of the base beyond the plan, positive forwards [rad].
-    """
-
-    def __init__(self, settings: WalkSettings, period: float) -> None:
-        self._settings = settings
-        self._kept = math.exp(-period / settings.hip_time)
-        self.reset()
-
-    def reset(self) -> None:
-        """Upright."""
-        self.bend = 0.0
-
-    def update(self, ahead: float) -> float:
-        """The bend [rad] that answers an error of the capture point, forwards [m]."""
-        settings = self._settings
-        beyond = max(abs(ahead) - settings.hip_error, 0.0)
-        size = settings.hip_gain * beyond / settings.com_height
-        bend = math.copysign(min(size, settings.hip_limit), ahead)
-        kept = self._kept * self.bend
-        self.bend = bend if abs(bend) > abs(kept) else kept
-        return self.bend
 
 
 _MOST_SPREAD = 0.1

@@ -32,25 +32,55 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.footsteps import Side, SolePair
+from humans_sim.control.walking.com_estimator import BodyEstimate, WalkSensors
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, SolePair
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.sole_legs import SLIP, sole_legs
+from humans_sim.core.convex_polygon import inside
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 
-_LEAST, _MOST, _GRID = 0.1, 0.26, 0.02
-"""Times that a swing takes, and their distance [s]."""
-_LATE = 0.02
-"""Time until a foot moves at its speed [s]."""
-_INSIDE, _TOES = 0.04, 0.06
+_LEAST, _MOST, _GRID = 0.65, 1.7, 0.13
+"""Times that a swing takes, and their distance, in time constants."""
+_LATE = 0.13
+"""Time until a foot moves at its speed, in time constants."""
+_INSIDE, _TOES = 0.38, 0.57
 """How far behind the heel's edge and before the toes' a capture point shall be in the
-sole that lands [m]: the body is stopped by what is between them."""
-_PAST = 0.03
-"""How far a foot lands past the other one where the body tips over its toes or its heel
-[m]."""
+sole that lands, in its lengths: the body is stopped by what is between them."""
+_PAST = 0.29
+"""How far a foot lands past the other one where the body tips over its toes or its
+heel, in lengths of the sole."""
 _NARROW = 0.83
 """Least distance of the feet, in stances: legs do not cross."""
-_DELAY = 0.1
-"""Distance by which a landing may miss to be earlier by a second [m/s]."""
+_DELAY = 0.08
+"""Distance by which a landing may miss to be earlier, in heights and time constants."""
+
+
+class BodyScale(NamedTuple):
+    """What lengths and times of steps after a push are measured by.
+
+    Attributes:
+        time: constant of the body that tips as one piece [s].
+        height: of the centre of mass [m].
+        length: of the shorter sole [m].
+        width: of the narrower sole [m].
+        lift: of a foot in a step of the walk [m].
+    """
+
+    time: float
+    height: float
+    length: float
+    width: float
+    lift: float
+
+    @classmethod
+    def of_walk(
+        cls, settings: WalkSettings, soles: SolePair, omega: float
+    ) -> BodyScale:
+        """The scale of a biped, whose body tips with omega [rad/s]."""
+        sizes = np.array([np.ptp(places, axis=0) for places in soles.corners.values()])
+        length, width = sizes.min(axis=0).tolist()
+        return cls(1.0 / omega, settings.com_height, length, width, settings.foot_lift)
 
 
 def capture_after(
@@ -75,14 +105,14 @@ def error_at_landing(error: float, low: float, high: float, growth: float) -> fl
     return moved + (error - moved) * growth
 
 
-def capturable_distance(reach: float, growth: float, steps: int) -> float:
+def capturable_distance(reach: float, growth: float, steps: float) -> float:
     """How far beyond an edge of the sole a capture point can be caught by steps [m].
 
     Each step moves the edge by its reach r [m], while the distance grows by g =
     exp(omega T), above 1: N steps suffice for r times the sum of g to the powers -1 to
-    -N (Koolen et al. 2012).
+    -N (Koolen et al. 2012). Of infinitely many steps that is 1 / (g - 1).
     """
-    return reach * sum(growth**-k for k in range(1, steps + 1))
+    return reach * (1.0 - growth**-steps) / (growth - 1.0)
 
 
 class Landing(NamedTuple):
@@ -100,17 +130,44 @@ class CaptureStep:
     """Chooses landings for one biped; omega is of the body that tips [rad/s]."""
 
     def __init__(self, settings: WalkSettings, soles: SolePair, omega: float) -> None:
-        self._settings, self.omega = settings, omega
+        self._settings, self._soles, self.omega = settings, soles, omega
+        self.scale = BodyScale.of_walk(settings, soles, omega)
         self._boxes = {
             side: (corners.min(axis=0), corners.max(axis=0))
             for side, corners in soles.corners.items()
         }
 
+    @property
+    def most(self) -> float:
+        """How far beyond the support a capture point can be caught by any steps [m]."""
+        reach = self._settings.catch_reach
+        swing = reach / self._settings.catch_speed + _LATE * self.scale.time
+        return capturable_distance(reach, math.exp(self.omega * swing), math.inf)
+
     def soonest(self, side: Side, capture: np.ndarray, foot: np.ndarray) -> Landing:
         """The best landing of a swing that begins: see :meth:`landing`."""
-        times = np.arange(_LEAST, _MOST + 0.5 * _GRID, _GRID).tolist()
-        choices = [self.landing(side, capture, foot, time, time) for time in times]
-        return min(choices, key=lambda made: made.missing + _DELAY * made.duration)
+        times = self.scale.time * np.arange(_LEAST, _MOST + 0.5 * _GRID, _GRID)
+        swings = times.tolist()
+        choices = [self.landing(side, capture, foot, time, time) for time in swings]
+        return min(choices, key=lambda made: self.cost(side, capture, made))
+
+    def cost(self, side: Side, capture: np.ndarray, landing: Landing) -> float:
+        """How bad a landing is [m]: what it misses, how late it is.
+
+        Where the capture point is not between the feet then it is as bad: near the foot
+        that stands a landing far ahead of it or behind holds nothing.
+        """
+        hurry = _DELAY * self.scale.height * self.omega * landing.duration
+        return landing.missing + hurry + self._outside(side, capture, landing)
+
+    def _outside(self, side: Side, capture: np.ndarray, landing: Landing) -> float:
+        """How far the capture point is outside of both feet after a landing [m]."""
+        heel, toes = self._boxes[side.other]
+        growth = math.exp(self.omega * landing.duration)
+        later = capture_after(capture, heel, toes, growth)
+        x, y = landing.place.tolist()
+        feet = {side.other: ORIGIN, side: Footprint(x, y, 0.0)}
+        return max(-inside(self._soles.polygon(feet, tuple(Side))).depth(later), 0.0)
 
     def landing(
         self,
@@ -125,17 +182,17 @@ class CaptureStep:
         In the axes of the foot that stands: the capture point (2,), and where the swing
         foot left (2,) [m].
         """
-        settings = self._settings
+        settings, length = self._settings, self.scale.length
         heel, toes = self._boxes[side.other]
         later = capture_after(capture, heel, toes, math.exp(self.omega * left))
         low, high = self._boxes[side]
         ahead = float(later[0])
-        x = max(float(foot[0]), ahead - float(high[0]) + _TOES)
-        x = min(x, ahead - float(low[0]) - _INSIDE)
+        x = max(float(foot[0]), ahead - float(high[0]) + _TOES * length)
+        x = min(x, ahead - float(low[0]) - _INSIDE * length)
         if capture[0] > toes[0]:
-            x = max(x, _PAST)
+            x = max(x, _PAST * length)
         elif capture[0] < heel[0]:
-            x = min(x, -_PAST)
+            x = min(x, -_PAST * length)
         # Outwards at the capture point; inwards the leg that stands is in the way.
         middle = 0.5 * float(low[1] + high[1])
         width = max(side * (float(later[1]) - middle), settings.stance_width)
@@ -146,7 +203,7 @@ class CaptureStep:
         )
         way = goal - foot
         size = math.hypot(*way)
-        most = settings.catch_speed * max(duration - _LATE, 0.0)
+        most = settings.catch_speed * max(duration - _LATE * self.scale.time, 0.0)
         place = foot + way * min(1.0, most / size) if size > 0 else goal
         place[1] = side * max(side * place[1], _NARROW * settings.stance_width)
         return Landing(place, duration, float(np.linalg.norm(landing_target - place)))
@@ -172,7 +229,7 @@ class SwingLegs:
             side: np.array(leg.joints) for side, leg in zip(sides, legs, strict=True)
         }
         self._frames = {
-            side: model.pin.getFrameId(sole)
+            side: frame_index(model.pin, sole)
             for side, sole in zip(sides, soles, strict=True)
         }
         self._rows = np.arange(5 if settings.turns == SLIP else 6)
@@ -182,6 +239,14 @@ class SwingLegs:
         tree, data = self._model.pin, self._model.buffers
         pin.forwardKinematics(tree, data, _configuration(base, joints))
         return pin.SE3(pin.updateFramePlacement(tree, data, self._frames[side]))
+
+    def momentum(self, seen: BodyEstimate, sensors: WalkSensors) -> pin.Force:
+        """Of the body, and that about its centre of mass [N s, N m s]."""
+        tree, data = self._model.pin, self._model.buffers
+        q = _configuration(seen.base, sensors.joints)
+        level = seen.base.rotation.T @ seen.base_velocity
+        v = np.concatenate([level, seen.spin, sensors.joint_speeds])
+        return pin.computeCentroidalMomentum(tree, data, q, v)
 
     def reach(
         self, base: pin.SE3, joints: np.ndarray, side: Side, sole: pin.SE3
@@ -233,5 +298,6 @@ class SwingLegs:
 _ORIGIN = pin.SE3.Identity()
 
 
-def _configuration(base: pin.SE3, joints: np.ndarray) -> np.ndarray:
+def _configuration(base: pin.SE3, joints: np.ndarray | None) -> np.ndarray:
+    assert joints is not None
     return np.concatenate([pin.SE3ToXYZQUAT(base), joints])

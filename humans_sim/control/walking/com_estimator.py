@@ -42,6 +42,7 @@ from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.core.convex_polygon import inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 
 
 class SoleWrench(NamedTuple):
@@ -146,7 +147,7 @@ class ComEstimator:
         self._least, self._edges = LOADED * weight, np.array(edges)
         tree = model.pin
         self._frames = [
-            tree.getFrameId(name) for name in (settings.left, settings.right)
+            frame_index(tree, name) for name in (settings.left, settings.right)
         ]
         self._q, self._v = np.zeros(tree.nq), np.zeros(tree.nv)
         self._body, self._poses = np.empty((2, 3)), np.empty((2, 4, 4))
@@ -158,6 +159,11 @@ class ComEstimator:
         self._last: np.ndarray | None = None
         self._loaded: tuple[bool, ...] = (True, True)
         self._shaken = 0.0
+
+    @property
+    def shaken(self) -> bool:
+        """Whether a foot has just landed, so that speeds say little."""
+        return self._shaken > 0.0
 
     def _filtered(
         self, seen: np.ndarray, loaded: tuple[bool, ...], plan: PatternPoint

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
+from scipy.optimize import linprog
 
 from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.walking.sole_legs import (
@@ -32,18 +34,20 @@ from humans_sim.control.walking.whole_body_ik import (
     WalkKinematics,
     find_shoulders,
 )
-from humans_sim.core.convex_polygon import convex_hull
+from humans_sim.core.convex_polygon import HalfPlanes, convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-from humans_sim.models.legs import PITCH, YAW, Leg, corner_places, sole_named
+from humans_sim.models.legs import PITCH, ROLL, YAW, Leg, corner_places, sole_named
+from humans_sim.models.points import frame_index
 
 SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1)
 """Of a wanted length, that are tried in turn."""
 ROOM = 0.02
 """That joints leave to the ends of their ranges, for balance [rad]."""
-_ON_ITS_WAY, _SINGLE = (0.35, 0.5, 0.65), 0.25
+_ON_ITS_WAY, _SINGLE = (0.35, 0.5, 0.65), 0.21
 """Shares of the way between the feet, of the centre of mass on both and on one. On one
-foot a pendulum with steps of 2.6 time constants sways to a quarter, on both to more."""
+foot a pendulum with steps of 2.6 time constants sways to a quarter, in its first step
+to a little more than a fifth, on both to more."""
 
 
 class _Soles(NamedTuple):
@@ -138,6 +142,9 @@ _BENDS = (20.0, 15.0, 10.0, 25.0)
 twice as much."""
 _ENOUGH = 0.8
 """Share of the wanted steps, within the joints' ranges, that needs no other bend."""
+_WIDER, _FEW = (1.2, 1.5, 1.8), 0.4
+"""Stances over that of hanging legs, which are tried in turn where the share is less:
+hips that hardly roll inwards sway less over feet that are farther apart."""
 _STEPS = {
     "max_forward": (0.25, Step(forward=1.0)),
     "max_backward": (0.15, Step(forward=-1.0)),
@@ -150,6 +157,10 @@ _TURN = math.radians(15.0)
 """Wanted turn of a foot against the other."""
 _SWING = 0.6
 """Of an arm, over the angle of the leg of the other side; people have about as much."""
+_SLANT, _TURNS_OF_ANKLE = 1e-3, 5
+"""Sole that counts as level [rad], and how often an ankle is turned for it."""
+_SPREAD = 0.15
+"""A leg that is less aside of its hip hangs [rad]."""
 _ROOM = 0.1
 """Of a joint's range that postures leave to its ends."""
 _STEP = 2.6
@@ -205,26 +216,18 @@ def derived_settings(
     legs = sole_legs(model, left, right)
     corners = convex_hull(corner_places(model, sole_named(model, left))[:, :2])
     turns = _turns(legs[0])
-    # Where the zero-moment point is wanted in the left sole, and how near the edge.
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    width, middle = high - low, 0.5 * (low + high)
-    forward = float(np.clip(middle[0], -_AHEAD * width[0], _AHEAD * width[0]))
-    inward, margin = _INWARD * float(width[1]), _EDGE * float(width.min())
-    pressure = {
-        "zmp_margin": Derived(margin, "a tenth of its shorter side"),
-        "zmp_forward": Derived(forward, "towards the middle of the sole"),
-        "zmp_inward": Derived(inward, "a tenth of the sole's width: less sway"),
-    }
+    pressure = pressure_point(corners, _mirrored_corners(model, right))
     ahead = float(pressure["zmp_forward"].value)  # type: ignore[arg-type]
     soles = _Soles(left, right, str(turns.value))
     # The first bend of the knees that cuts no step very short, or the best.
-    stands = (
-        _stand(model, legs, soles, corners, ahead, math.radians(bend))
-        for bend in _BENDS
-    )
-    chosen = next(stands)
-    while chosen.reach < _ENOUGH and (stand := next(stands, None)) is not None:
-        chosen = max(chosen, stand, key=lambda made: made.reach)
+    stand = partial(_stand, model, legs, soles, corners, ahead)
+    chosen = stand(math.radians(_BENDS[0]), 1.0)
+    tried = [(bend, 1.0, _ENOUGH) for bend in _BENDS[1:]]
+    tried += [(bend, wider, _FEW) for wider in _WIDER for bend in _BENDS]
+    for bend, wider, enough in tried:
+        if chosen.reach < enough:
+            other = stand(math.radians(bend), wider)
+            chosen = max(chosen, other, key=lambda made: made.reach)
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
     time = math.sqrt(chosen.height / gravity)
     period = _STEP * time / _KNOTS
@@ -252,6 +255,97 @@ def derived_settings(
     for name, value in _FEEDBACK.items():
         found[name] = Derived(value, "as of the other robots")
     return found
+
+
+_CATCH_ERROR = 0.38
+"""Of the sole's length: an error at landing that the next step does not hold."""
+_CATCH_REACH, _CATCH_WIDTH = 0.47, 0.35
+"""Of the height of the centre of mass: how far ahead, and beyond the stance, a foot
+catches the body."""
+_CATCH_SPEED = 0.585
+"""Of the height over the time constant of the pendulum: the speed of that foot."""
+
+
+def catching_settings(
+    model: Model, left: str, right: str, height: float, stance: float
+) -> dict[str, Derived]:
+    """Settings of steps that catch a body after a push, each with its reason.
+
+    Height is of the centre of mass, stance between the feet [m].
+    """
+    leg = sole_legs(model, left, right)[0]
+    corners = corner_places(model, sole_named(model, left))[:, :2]
+    gravity = float(np.linalg.norm(model.pin.gravity.linear))
+    speed = _CATCH_SPEED * math.sqrt(gravity * height)
+    reason = f"{_CATCH_SPEED} heights of the centre of mass in a time constant"
+    pitches = [leg.joints[place] for place in leg.pitches()]
+    turns = model.pin.velocityLimit[6:][pitches]
+    slowest = leg.length * float(turns[turns > 0.0].min(initial=math.inf))
+    if slowest < speed:
+        speed, reason = slowest, "of the leg at the speed of its slowest joint"
+    return {
+        "catch_error": Derived(
+            _CATCH_ERROR * float(np.ptp(corners[:, 0])), f"{_CATCH_ERROR} of the sole"
+        ),
+        "catch_reach": Derived(
+            _CATCH_REACH * height, f"{_CATCH_REACH} of the height of the centre of mass"
+        ),
+        "catch_width": Derived(
+            stance + _CATCH_WIDTH * height, f"{_CATCH_WIDTH} of it beyond the stance"
+        ),
+        "catch_speed": Derived(speed, reason),
+    }
+
+
+def _mirrored_corners(model: Model, right: str) -> np.ndarray:
+    """Corners of the right sole as a left one's, counter-clockwise (n, 2) [m]."""
+    corners = corner_places(model, sole_named(model, right))[:, :2]
+    return convex_hull(corners * (1.0, -1.0))
+
+
+def pressure_point(left: np.ndarray, right: np.ndarray) -> dict[str, Derived]:
+    """Where the zero-moment point is preferred in a sole, and how near the edge it may.
+
+    Towards the middle of the left sole and inwards, but moved to the deepest place that
+    both soles have until it is twice the margin inside of them.
+
+    Args:
+        left: corners of the left sole in its frame, counter-clockwise (n, 2) [m].
+        right: those of the right sole, mirrored.
+    """
+    low, high = left.min(axis=0), left.max(axis=0)
+    width, middle = high - low, 0.5 * (low + high)
+    forward = float(np.clip(middle[0], -_AHEAD * width[0], _AHEAD * width[0]))
+    wanted = np.array([forward, -_INWARD * float(width[1])])
+    parts = [inside(left), inside(right)]
+    both = HalfPlanes(
+        np.vstack([part.normals for part in parts]),
+        np.concatenate([part.bounds for part in parts]),
+    )
+    found = linprog(
+        [0.0, 0.0, -1.0],
+        A_ub=np.column_stack([both.normals, np.ones(len(both.bounds))]),
+        b_ub=both.bounds,
+        bounds=[(None, None)] * 3,
+    )
+    deepest, most = found.x[:2], float(found.x[2])
+    if most <= 0.0:
+        raise ParameterError("its soles have no place in common: compare their tags")
+    margin = min(_EDGE * float(width.min()), 0.4 * most)
+    place, share = wanted, 0.0
+    while both.depth(place) < 2.0 * margin and share < 1.0:
+        share = min(share + 0.05, 1.0)
+        place = wanted + share * (deepest - wanted)
+    moved = "" if share == 0.0 else ", moved into both soles"
+    return {
+        "zmp_margin": Derived(margin, "a tenth of its shorter side"),
+        "zmp_forward": Derived(
+            float(place[0]), f"towards the middle of the sole{moved}"
+        ),
+        "zmp_inward": Derived(
+            -float(place[1]), f"a tenth of the sole's width: less sway{moved}"
+        ),
+    }
 
 
 _FEEDBACK = {
@@ -288,9 +382,13 @@ def _stand(
     corners: np.ndarray,
     ahead: float,
     bend: float,
+    wider: float,
 ) -> _Stand:
-    """A posture with knees bent by twice an angle, and its steps."""
-    angles = _posture(model, legs, bend)
+    """A posture with knees bent by twice an angle, and its steps.
+
+    Feet stand so much wider than legs hang.
+    """
+    angles = _posture(model, legs, soles, bend)
     q = model.standing(np.array([angles.get(name, 0.0) for name in model.joint_names]))
     knees = f"knees bent by {round(math.degrees(2.0 * bend))} degrees, soles level"
     poses = [model.frame_pose(q, name) for name in soles[:2]]
@@ -300,7 +398,7 @@ def _stand(
         raise ParameterError(
             f"{model.name}: its centre of mass is {-height:g} m below its soles"
         )
-    stance = _stance(poses, corners)
+    stance = _stance(poses, corners, wider)
     width, length = float(stance.value), legs[0].length  # type: ignore[arg-type]
     reach = Reach(model, soles, q, height, width, ahead)
     lift = _LIFT * length
@@ -333,10 +431,13 @@ def _kept(
     )
 
 
-def _posture(model: Model, legs: tuple[Leg, Leg], bend: float) -> dict[str, float]:
+def _posture(
+    model: Model, legs: tuple[Leg, Leg], soles: _Soles, bend: float
+) -> dict[str, float]:
     """Knees bent, soles level, arms away from the body, all within limits."""
     angles: dict[str, float] = {}
     for leg in legs:
+        angles |= _hanging(model, leg)
         hip, knee, ankle = leg.pitches()
         forwards = leg.axes[knee, 1] * leg.bend  # the shank goes back about +y
         for place, share in ((hip, -1.0), (knee, 2.0), (ankle, -1.0)):
@@ -348,7 +449,45 @@ def _posture(model: Model, legs: tuple[Leg, Leg], bend: float) -> dict[str, floa
             rest = _within(model, place, 0.0)
             if rest != 0.0:
                 angles[name] = rest
+    for leg, sole in zip(legs, soles[:2], strict=True):
+        _level(model, leg, sole, angles)
     return angles
+
+
+def _hanging(model: Model, leg: Leg) -> dict[str, float]:
+    """The angle of a hip's roll for a leg that is spread at zero angles."""
+    rolls = [n for n, kind in enumerate(leg.kinds[: leg.knee]) if kind == ROLL]
+    if not rolls:
+        return {}
+    hip = rolls[0]
+    away = leg.origins[-1] - leg.origins[hip]
+    turn = math.atan2(-away[1], -away[2])
+    if abs(turn) < _SPREAD:
+        return {}
+    angle = turn / leg.axes[hip, 0]
+    return {leg.names[hip]: _within(model, leg.joints[hip], angle)}
+
+
+def _level(model: Model, leg: Leg, sole: str, angles: dict[str, float]) -> None:
+    """Turn the ankle until a sole is level, which it need not be at zero angles."""
+    ankle = list(leg.joints[leg.knee + 1 :])
+    frame, data = frame_index(model.pin, sole), model.data()
+    for _ in range(_TURNS_OF_ANKLE):
+        q = model.standing(
+            np.array([angles.get(name, 0.0) for name in model.joint_names])
+        )
+        up = model.frame_pose(q, sole).rotation[:, 2]
+        if up[2] > math.cos(_SLANT):
+            return
+        jacobian = pin.computeFrameJacobian(
+            model.pin, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )[3:, 6:][:, ankle]
+        error = np.cross(up, (0.0, 0.0, 1.0))
+        turns = np.linalg.lstsq(jacobian, error, rcond=0.1)[0]
+        for place, turn in zip(ankle, turns, strict=True):
+            name = model.joint_names[place]
+            angle = angles.get(name, 0.0) + float(turn)
+            angles[name] = _within(model, place, angle)
 
 
 def _within(model: Model, place: int, angle: float) -> float:
@@ -360,14 +499,15 @@ def _within(model: Model, place: int, angle: float) -> float:
     return float(np.clip(angle, low + room, high - room))
 
 
-def _stance(poses: list[pin.SE3], corners: np.ndarray) -> Derived:
+def _stance(poses: list[pin.SE3], corners: np.ndarray, wider: float) -> Derived:
     """The feet as far apart as they hang, or farther where they would touch."""
     apart = poses[0].translation - poses[1].translation
-    hanging = float(np.linalg.norm(apart[:2]))
+    hanging = wider * float(np.linalg.norm(apart[:2]))
     # The left sole reaches inwards by -min(y): so does the right one, mirrored.
     least = _APART * max(-float(corners[:, 1].min()), 0.0)
     if hanging >= least:
-        return Derived(hanging, "as the legs hang")
+        more = "" if wider == 1.0 else f" times {wider}: hips that hardly roll"
+        return Derived(hanging, f"as the legs hang{more}")
     return Derived(least, "the soles a tenth of their width apart")
 
 

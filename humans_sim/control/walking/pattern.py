@@ -29,6 +29,7 @@ from humans_sim.control.walking.footsteps import (
     Velocity,
     minimum_jerk,
     pivoting,
+    resting,
     swing,
 )
 from humans_sim.control.walking.listed_footsteps import Heights, ListedStep, Treads
@@ -44,9 +45,11 @@ from humans_sim.control.walking.timeline import (
 from humans_sim.control.walking.whole_body_ik import (
     ArmSwing,
     FootMotion,
+    ReachError,
     WalkKinematics,
     find_shoulders,
 )
+from humans_sim.core.convex_polygon import HalfPlanes, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.settings import SettingError
 from humans_sim.models import Model
@@ -75,6 +78,14 @@ _SAME = 1e-9
 _CROUCHES, _RISING = (0.0, 0.05, 0.1, 0.15), 0.05
 """Shares of the height by which it crouches on feet far apart; speed of getting out of
 it [m/s]."""
+
+
+_NEAR = 0.05
+"""Error of a posture after a push that is let be; with more it stays [m, rad]."""
+_SWAYS = (1.0, 0.5, 0.25)
+"""Shares of the way from the middle to a foot that the body may sway in a step; tall
+bodies sway less."""
+_STILL = np.zeros(2)
 
 
 class PatternPoint(NamedTuple):
@@ -194,7 +205,7 @@ class WalkPattern:
         lowest = float(self.model.contact(self._q)[:, 2].min()) - _lowest(feet)
         self._q[2] -= min(lowest, 0.0)
         self._v = np.zeros(self.model.nv)
-        self._crouch = 0.0
+        self._crouch, self._caught_until = 0.0, -math.inf
 
     def standing(self) -> np.ndarray:
         """The configuration at the present time, which is how it stands at first."""
@@ -267,32 +278,53 @@ class WalkPattern:
         self._last = self._point(t, since)
         return self._last
 
-    def stand(
-        self, t: float, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray
+    def resume(
+        self,
+        t: float,
+        feet: dict[Side, Footprint],
+        lifted: Side,
+        guess: np.ndarray,
+        state: Pendulum,
     ) -> np.ndarray:
-        """Stand on feet that are elsewhere from a time on, then go on.
+        """Go on from what is measured, with a shift of the weight and steps in place.
 
-        With feet far apart it crouches, so that the legs reach the first step.
+        With feet far apart it crouches, so that the legs reach the first step. A
+        capture point outside of the support is taken to be at its edge.
 
         Args:
             t: when, not before the last tick [s].
             feet: where they stand.
             lifted: the foot that steps next, if the legs reach that; else the other.
             guess: configuration near the posture.
+            state: of the body.
 
         Returns:
-            Joint angles of that posture.
+            Joint angles at that time.
 
         Raises:
             ControlError: the legs do not reach that far.
         """
-        crouch, q, lifted = self._reached(feet, lifted, guess)
+        room = inside(self._soles.polygon(feet, tuple(Side)), self._soles.margin)
         middle = self._soles.middle(feet)
+        capture = _drawn_in(room, state.capture_point(self.omega), middle)
+        com, zmp = state.com, _drawn_in(room, state.zmp, middle)
+        settings = self.settings
+        self._caught_until = t + settings.shift_duration + 3 * settings.step_duration
+        crouch, q, lifted = self._reached(feet, lifted, guess, com)
         self._timeline.stand(feet, t, lifted)
-        self._state, self._rate = Pendulum(middle, np.zeros(2), middle), np.zeros(2)
+        self._state, self._rate = (
+            Pendulum(com, self.omega * (capture - com), zmp),
+            _STILL,
+        )
         self._start, self._knot, self._time = t, 0, t
         self._q, self._v, self._crouch = q, np.zeros(self.model.nv), crouch
-        return self._q[7:]
+        return q[7:]
+
+    def held(self, feet: dict[Side, Footprint]) -> PatternPoint:
+        """The last point of the plan, but on both feet where they are."""
+        left, right = resting(feet[Side.LEFT]), resting(feet[Side.RIGHT])
+        support = ContactPhase.DOUBLE
+        return self._last._replace(left=left, right=right, support=support)
 
     @property
     def may_step_anywhere(self) -> bool:
@@ -300,23 +332,35 @@ class WalkPattern:
         return self._timeline.goes_by_velocity and self._treads is None
 
     def _reached(
-        self, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray
+        self,
+        feet: dict[Side, Footprint],
+        lifted: Side,
+        guess: np.ndarray,
+        start: np.ndarray,
     ) -> tuple[float, np.ndarray, Side]:
-        """How far it crouches to lift a foot, its posture on both, and that foot."""
+        """How far it crouches to lift a foot, its posture on both, and that foot.
+
+        It starts with the centre of mass above a place (2,) [m].
+        """
         height, middle = self.settings.com_height, self._soles.middle(feet)
         poses = feet[Side.LEFT].pose(), feet[Side.RIGHT].pose()
         yaw = 0.5 * (feet[Side.LEFT].yaw + feet[Side.RIGHT].yaw)
         upright = pin.rpy.rpyToMatrix(0.0, self.settings.trunk_pitch, yaw)
         missing = ControlError("the legs do not reach that far")
-        for share, side in product(_CROUCHES, (lifted, lifted.other)):
-            way = self._soles.place(feet, side.other) - middle
-            com = np.append(middle, (1.0 - share) * height)
+        sides = (lifted, lifted.other)
+        for sway, share, side in product(_SWAYS, _CROUCHES, sides):
+            onto = sway * (self._soles.place(feet, side.other) - middle)
+            low = (1.0 - share) * height
             try:
-                posture = self._kinematics.solve(guess, com, *poses, upright)
-                com[:2] += 0.5 * way
-                q = self._kinematics.solve(posture, com, *poses, upright)
-                com[:2] += 0.5 * way
-                self._kinematics.solve(q, com, *poses, upright)
+                q = self._kinematics.solve(
+                    guess, np.append(middle, low), *poses, upright
+                )
+                self._kinematics.solve(
+                    q, np.append(middle + onto, low), *poses, upright
+                )
+                posture = self._kinematics.solve(
+                    q, np.append(start, low), *poses, upright
+                )
             except ControlError as error:
                 missing = error
             else:
@@ -388,7 +432,7 @@ class WalkPattern:
             0.0, settings.trunk_pitch, 0.5 * (left.yaw + right.yaw)
         )
         spin = attitude[2] * 0.5 * (left.velocity[5] + right.velocity[5])
-        self._q = self._kinematics.solve(self._q, com, left.pose, right.pose, attitude)
+        self._q = self._posture(com, left.pose, right.pose, attitude)
         self._v = self._kinematics.rates(self._q, com_velocity, left, right, spin)
         return PatternPoint(
             t,
@@ -409,6 +453,17 @@ class WalkPattern:
             timeline.velocity,
             any(phase.turn for phase in timeline.phases),
         )
+
+    def _posture(
+        self, com: np.ndarray, left: pin.SE3, right: pin.SE3, attitude: np.ndarray
+    ) -> np.ndarray:
+        """The configuration; after a push the nearest one that the legs reach."""
+        try:
+            return self._kinematics.solve(self._q, com, left, right, attitude)
+        except ReachError as error:
+            if self._time > self._caught_until:
+                raise
+            return error.nearest if error.missing < _NEAR else self._q
 
     def _climb(self, phase: SupportPhase, elapsed: float) -> tuple[float, float, float]:
         """Height of the lower foot, gone through in a step, and two rates [m, s]."""
@@ -431,6 +486,14 @@ class WalkPattern:
                 f"the ground is not flat where the {side.name.lower()} foot stands"
             )
         return placed
+
+
+def _drawn_in(room: HalfPlanes, point: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """A point (2,), moved towards a centre until it is not outside [m]."""
+    beyond = room.normals @ point - room.bounds
+    out, way = beyond > 0.0, room.normals @ (point - centre)
+    share = float((beyond[out] / way[out]).max(initial=0.0))
+    return np.asarray(point + share * (centre - point))
 
 
 def _lowest(feet: Mapping[Side, Footprint]) -> float:

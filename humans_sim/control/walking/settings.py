@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.control.walking.derived import derived_settings
+from humans_sim.control.walking.derived import catching_settings, derived_settings
 from humans_sim.control.walking.sole_legs import (
     SLIP,
     TURNS,
@@ -137,26 +137,15 @@ class WalkSettings:
     capture_weight: float = _positive(
         "of the condition that the centre of mass stays bounded"
     )
-    hip_gain: float = _from_zero(
-        "how far the body bends at its hips against a capture point off its place, in "
-        "heights of the centre of mass",
-        0.0,
-    )
-    hip_error: float = _positive(
-        "distance of the capture point that is let be [m]", 0.02
-    )
-    hip_limit: float = _positive("largest such bend [rad]", math.radians(30.0))
-    hip_time: float = _positive("in which it comes back [s]", 0.3)
     catch_error: float = _from_zero(
         "of the capture point when a foot lands, beyond which a step catches the body; "
-        "zero: never [m]",
-        0.0,
+        "zero: never [m]"
     )
     catch_reach: float = _positive(
-        "how far before or behind the other foot such a step lands [m]", 0.09
+        "how far before or behind the other foot such a step lands [m]"
     )
-    catch_width: float = _positive("how far beside it [m]", 0.15)
-    catch_speed: float = _positive("of a foot on its way there [m/s]", 0.8)
+    catch_width: float = _positive("how far beside it [m]")
+    catch_speed: float = _positive("of a foot on its way there [m/s]")
     lean_time: float = _positive(
         "over which the tilt of the base is averaged to find the slope [s]"
     )
@@ -183,8 +172,6 @@ class WalkSettings:
     def __post_init__(self) -> None:
         """Refuse numbers that make no walk."""
         check_settings(self)
-        if self.left == self.right:
-            raise SettingError("right", "is the left sole, too")
         if self.double_support >= 1:
             raise SettingError("double_support", "is a share: below 1")
         for name in ("pivot_share", "sideways_share", "dead_zone"):
@@ -300,16 +287,26 @@ def walk_file(source: Path) -> Path:
 
 def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     """Settings, with those that are not given from the model itself."""
-    followed: dict[str, Any] = {"fall_tilt": RobotSetup.of_model(model).fall_tilt}
+    values = {"fall_tilt": RobotSetup.of_model(model).fall_tilt, **values}
+    if not {"left", "right"} <= set(values):
+        sides = zip(("left", "right"), sole_sides(model), strict=True)
+        values = {**dict(sides), **values}
+    soles = values["left"], values["right"]
+    if soles[0] == soles[1]:
+        raise SettingError("right", "is the left sole, too")
     needed = {item.name for item in fields(WalkSettings) if item.default is MISSING}
-    if needed - set(values) - set(followed):
-        if not {"left", "right"} <= set(values):
-            sides = zip(("left", "right"), sole_sides(model), strict=True)
-            values = {**dict(sides), **values}
+    if needed - set(values) - set(_CATCHING):
         step = None if "mpc_period" in values else values.get("step_duration")
-        derived = derived_settings(model, values["left"], values["right"], step)
-        followed |= {name: item.value for name, item in derived.items()}
-    return {**followed, **values}
+        derived = derived_settings(model, *soles, step)
+        values = {**{name: item.value for name, item in derived.items()}, **values}
+    if not set(_CATCHING) <= set(values):
+        size = values["com_height"], values["stance_width"]
+        catching = catching_settings(model, *soles, *size)
+        values = {**{name: item.value for name, item in catching.items()}, **values}
+    return values
+
+
+_CATCHING = ("catch_error", "catch_reach", "catch_width", "catch_speed")
 
 
 DEGREES = tuple(k for k, item in settings_of(WalkSettings).items() if in_degrees(item))

@@ -8,6 +8,7 @@ from typing import Protocol
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.legs import Leg, leg_chains, read_leg, sole_named
+from humans_sim.models.points import frame_index
 
 HIP_YAW, SLIP = "hip_yaw", "slip"
 TURNS = (HIP_YAW, SLIP)
@@ -48,7 +49,7 @@ def sole_sides(model: Model) -> tuple[str, str]:
 def sole_legs(model: Model, left: str, right: str) -> tuple[Leg, Leg]:
     """The legs that carry two soles; ParameterError: it has no such soles or legs."""
     tree, soles = model.pin, [sole_named(model, name) for name in (left, right)]
-    frames = [tree.frames[tree.getFrameId(sole.name)] for sole in soles]
+    frames = [tree.frames[frame_index(tree, sole.name)] for sole in soles]
     joints = [int(frame.parentJoint) for frame in frames]
     first, second = leg_chains(model, *joints)
     return read_leg(model, first), read_leg(model, second)

@@ -13,12 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.control.walking.balance import (
-    Balance,
-    HipStrategy,
-    SoleLoad,
-    StanceRelief,
-)
+from humans_sim.control.walking.balance import Balance, SoleLoad, StanceRelief
 from humans_sim.control.walking.com_estimator import (
     LOADED,
     BodyEstimate,
@@ -28,8 +23,6 @@ from humans_sim.control.walking.com_estimator import (
     checked_sensors,
 )
 from humans_sim.control.walking.feedback_kernels import (
-    level_turn,
-    product,
     tilt_against,
     zmp_of_wrenches,
 )
@@ -56,6 +49,7 @@ class WalkCommand(NamedTuple):
             sole is loaded or nothing was measured.
         tilt: angle between the base and its planned attitude, heading aside [rad].
         fallen: the robot lies, or falls beyond help; joints are held from then on.
+        falling: it will fall: no number of steps brings a foot below its capture point.
     """
 
     plan: PatternPoint
@@ -63,6 +57,7 @@ class WalkCommand(NamedTuple):
     zmp: np.ndarray
     tilt: float
     fallen: bool
+    falling: bool = False
 
 
 PERIOD = 0.02
@@ -105,7 +100,6 @@ class Walker:
         self._weight = self.pattern.weight
         self._estimator = ComEstimator(model, self.settings, period, self._weight)
         self._balance = Balance(self.settings, period)
-        self._hips = HipStrategy(self.settings, period)
         self._recovery = PushRecovery(self.pattern, period)
         corners = SolePair.of_model(model, self.settings).corners
         self._middles = {side: places.mean(axis=0) for side, places in corners.items()}
@@ -130,13 +124,12 @@ class Walker:
         self.pattern.reset(t_start, place)
         self._balance.reset()
         self._relief.reset()
-        self._fallen, self._heading = False, 0.0
+        self._fallen, self._falling, self._heading = False, False, 0.0
+        self._lost_for = 0.0
         self._plan: PatternPoint | None = None
         self._estimator.reset()
-        self._hips.reset()
         self._recovery.reset()
         self._seen: BodyEstimate | None = None
-        self._bend = np.zeros(3)
         self.capture_error = np.zeros(2)
         self._joints: np.ndarray | None = None
 
@@ -169,14 +162,15 @@ class Walker:
         zmp, tilt, joints = np.full(3, math.nan), 0.0, plan.joints
         if sensors is not None:
             zmp, away = self._measured_zmp(plan, sensors), self._tilt(plan, sensors)
-            away = away - self._bend
             tilt = math.sqrt(float(away @ away))
-            self._fallen |= tilt > self.settings.fall_tilt
+            most = _CAUGHT_TILT if self._recovery.eases else 1.0
+            self._fallen |= tilt > most * self.settings.fall_tilt
             if not self._fallen:
                 joints = self._balanced(plan, sensors, away, zmp)
+        joints = self._recovery.eased(t, joints)
         if self._joints is None or not self._fallen:
             self._joints = joints
-        return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
+        return WalkCommand(plan, self._joints, zmp, tilt, self._fallen, self._falling)
 
     def _caught(self, t: float, sensors: WalkSensors | None) -> WalkCommand | None:
         """The command of a body that was pushed; None while it walks."""
@@ -198,7 +192,7 @@ class Walker:
             self._fallen |= tilt > _CAUGHT_TILT * self.settings.fall_tilt
         if not self._fallen:
             self._joints = joints
-        return WalkCommand(still, self._joints, zmp, tilt, self._fallen)
+        return WalkCommand(still, self._joints, zmp, tilt, self._fallen, self._falling)
 
     def _recovered(
         self,
@@ -215,13 +209,10 @@ class Walker:
             if not recovery.begins(plan, self.capture_error):
                 return None
             recovery.begin(t, plan, seen, sensors, commanded)
-        joints = recovery.update(t, seen, sensors, commanded)
-        if joints is None:
-            self._hips.reset()
-        return joints
+        return recovery.update(t, seen, sensors, commanded)
 
     def _see(self, sensors: WalkSensors) -> None:
-        """How far the capture point is from the plan, and how the hips answer."""
+        """How far the capture point is from the plan, and whether that is too far."""
         plan = self._plan
         if plan is None:
             return
@@ -235,12 +226,19 @@ class Walker:
         pendulum = seen.pendulum
         lead = (pendulum.velocity - plan.com_velocity[:2]) / self.pattern.omega
         self.capture_error = pendulum.com - plan.com[:2] + lead
-        yaw = 0.5 * (plan.left.yaw + plan.right.yaw)
-        forward, aside = math.cos(yaw), math.sin(yaw)
-        x, y = self.capture_error.tolist()
-        # Feet that pivot slip, which the estimate does not see.
-        bend = self._hips.update(0.0 if plan.pivots else forward * x + aside * y)
-        self._bend = np.array((-bend * aside, bend * forward, 0.0))
+        self._foresee(plan, seen, sensors)
+
+    def _foresee(
+        self, plan: PatternPoint, seen: BodyEstimate, sensors: WalkSensors
+    ) -> None:
+        """Whether it will fall: for some time nothing could have caught it."""
+        limit, recovery = self.settings.catch_error, self._recovery
+        off = recovery.active or math.hypot(*self.capture_error) > limit
+        sure = off and limit > 0.0 and not self._estimator.shaken
+        lost = sure and recovery.lost(plan, seen, sensors)
+        self._lost_for = self._lost_for + self.period if lost else 0.0
+        self._falling |= self._lost_for > recovery.certain
+        self._falling &= off
 
     def _tilt(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Turn of the base away from the plan, in the plan's world (3,) [rad]."""
@@ -269,7 +267,6 @@ class Walker:
         correction = self._balance.update(away[:2], turning[:2], pressure)
         return self.pattern.corrected(
             correction._replace(
-                attitude=product(level_turn(*self._bend[:2]), correction.attitude),
                 apart=np.concatenate([self._relief.shift, self._relief.turn]),
             )
         )

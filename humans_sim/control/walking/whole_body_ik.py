@@ -39,6 +39,7 @@ from humans_sim.dynamics.pair_contacts import moved_velocities
 from humans_sim.dynamics.tree_kernels import tree_table
 from humans_sim.models import Model
 from humans_sim.models.legs import PITCH, axis_kind, chain
+from humans_sim.models.points import frame_index
 
 
 class FootMotion(NamedTuple):
@@ -137,8 +138,9 @@ class ArmSwing:
         return np.where(free, self._slope * pace, 0.0)
 
 
-_CLOSE, _GOOD = 1e-10, 1e-6
-"""Error at which the search ends, and the largest that an answer may have [m, rad]."""
+_CLOSE, _GOOD = 1e-10, 3e-3
+"""Error at which a search ends, and the largest that is good [m, rad], the latter of
+lengths over that of the legs: at the end of a joint's range a sole is so far off."""
 _DAMPING = 1e-10
 """Of least squares, where a leg is (almost) straight."""
 _LEAST_RANGE = 0.25
@@ -153,11 +155,15 @@ class ReachError(ControlError):
 
     Attributes:
         joints: those at the ends of their ranges.
+        nearest: configuration as near as was found (nq,).
+        missing: largest error that is left there [m, rad].
     """
 
-    def __init__(self, message: str, joints: tuple[str, ...]) -> None:
+    def __init__(
+        self, message: str, joints: tuple[str, ...], nearest: np.ndarray, missing: float
+    ) -> None:
         super().__init__(message)
-        self.joints = joints
+        self.joints, self.nearest, self.missing = joints, nearest, missing
 
 
 class WalkKinematics:
@@ -185,10 +191,11 @@ class WalkKinematics:
         self._task = Stacked(
             [CentreOfMass(model), *(FramePose(model, sole) for sole in soles)]
         )
-        self._frames = [model.pin.getFrameId(sole) for sole in soles]
+        self._frames = [frame_index(model.pin, sole) for sole in soles]
         found = sole_legs(model, *soles)
         legs = [list(leg.joints) for leg in found]
         self._rolls = all(leg.rolls_ankle for leg in found)
+        self._good = _GOOD * min(leg.length for leg in found)
         needed = _LEG_JOINTS[settings.turns] - (not self._rolls)
         for sole, leg in zip(soles, legs, strict=True):
             if len(leg) < needed:
@@ -258,7 +265,7 @@ class WalkKinematics:
             worst = search_posture(
                 self._tree, self._posture, target, trial, _DAMPING, _CLOSE
             )
-            if worst < _GOOD:
+            if worst < self._good:
                 return trial
         return self._search(q, com, left, right, attitude)
 
@@ -309,7 +316,7 @@ class WalkKinematics:
             step *= min(1.0, LONGEST / float(np.abs(step).max()))
             q[:3] += attitude @ step[:3]
             q[joints] = np.clip(q[joints] + step[3:], self._low, self._high)
-        if worst < _GOOD:
+        if worst < self._good:
             return q
         stuck = (q[joints] <= self._low) | (q[joints] >= self._high)
         names = [self.model.joint_names[j] for j in self.legs[stuck]]
@@ -317,6 +324,8 @@ class WalkKinematics:
         raise ReachError(
             f"{self.model.name} does not reach this step: {worst:.3g} are missing{at}",
             tuple(names),
+            q,
+            worst,
         )
 
     def rates(

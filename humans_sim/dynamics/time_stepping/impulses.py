@@ -54,7 +54,7 @@ from humans_sim.core.dense_kernels import (
     times_rows,
     upper_factor,
 )
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent
 
 ACCEPTED = 1e-8
 """Residual of a contact problem that counts as solved, relative."""
@@ -64,6 +64,8 @@ _PIVOT = 1e-12
 """Share of the diagonal below which a pivot of the mass matrix is rounding."""
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""
+GAINED = 0.1
+"""Speed of approach that other forces than impacts may add in a step [m/s]."""
 _BOUNCES = 1e-2
 """Approach from which on a contact that is not put onto its surface bounces [m/s]."""
 _LEAVING = 1e-6
@@ -99,6 +101,9 @@ def step_end(equations, impulses, which, h, tangents, before):
         the velocity at the end (nv,); modes (nc,) and mean forces (nc, 3) of all
         contacts; which of them are closed and stay so (nc,); whether any mode is new.
     """
+    equations, impulses, which, tangents, before = lent(
+        (equations, impulses, which, tangents, before)
+    )
     factor, spread, delassus, free, motion = equations
     nv, n = spread.shape
     velocity, rates, after = np.empty(nv), np.empty(n), np.empty(n)
@@ -147,6 +152,7 @@ def factor_of(mass):
 
     Where it has none, the factor is the identity.
     """
+    mass = lent(mass)
     nv = mass.shape[0]
     factor, ends = np.zeros((nv, nv)), np.empty(nv, np.int64)
     row_ends(mass, ends)
@@ -165,6 +171,7 @@ def factor_of(mass):
 @kernel
 def spread_of(factored, rows):
     """:math:`U^{-1} J^T` (nv, n) for rows of J (n, nv), and W (n, n)."""
+    factored, rows = lent((factored, rows))
     n, nv = rows.shape
     spread, delassus = np.empty((nv, n)), np.empty((n, n))
     for r in range(n):
@@ -178,6 +185,7 @@ def spread_of(factored, rows):
 @kernel
 def free_motion(factored, force, v, h):
     """U^T times the velocity at the end of a step without impulses (nv,)."""
+    factored, force, v = lent((factored, force, v))
     factor, ends, _ = factored
     free = h * force
     solve_upper_vector(factor, ends, free)
@@ -204,12 +212,14 @@ def take_step(mass, force, v, h, rows, contacts):
 @kernel
 def finish_step(prepared, v, h, rows, contacts):
     """The rest of :func:`take_step`, from a factor, its spread and the free motion."""
+    v, rows, contacts = lent((v, rows, contacts))
     (factor, _, regular), (spread, delassus), free = prepared
     which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
     motion = np.empty((k, 3))
     times_columns(spread, free, motion.reshape(-1))
     start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
+    beyond = np.empty(k, np.bool_)
     for c in range(k):
         w = which[c]
         count[c], mu[c] = tangents[w], friction[w]
@@ -219,11 +229,16 @@ def finish_step(prepared, v, h, rows, contacts):
         for j in range(nv):
             approach += rows[c, 0, j] * v[j]
         motion[c, 0] += entry_motion(gap[c], approach, ends, restitution[w], h)
+        beyond[c] = gap[c] > 0.5 * h * (GAINED - min(approach, 0.0))
     residual = 0.0 if regular else SINGULAR
     if k and regular:
         start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
     equations = (factor, spread, delassus, free, motion)
     end = step_end(equations, start, which, h, tangents, mode)
+    for c in range(k):
+        if start[c, 0] > 0.0 and beyond[c] and restitution[which[c]] >= 0.0:
+            # Others pushed it onto its surface: from there it leaves.
+            end[3][which[c]] = True
     return equations, start, residual, end
 
 
@@ -245,6 +260,7 @@ def closing_shift(equations, which, held, gap):
     that are inside by different depths would have to come onto the surface together,
     which can take a large motion.
     """
+    equations, which, held, gap = lent((equations, which, held, gap))
     factor, spread, delassus = equations
     k, nv = which.shape[0], factor.shape[0]
     pushed, share, size = np.empty(k, np.bool_), np.zeros(k), 0.0
@@ -307,6 +323,7 @@ def unsettled(gap, closed, which, tolerance):
         the contacts that shall be on their surfaces (nc,), how far the worst is away,
         and whether all of them belong to the step.
     """
+    gap, closed, which = lent((gap, closed, which))
     active = closed.copy()
     known = np.zeros(gap.shape[0], np.bool_)
     for c in which:

@@ -26,7 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.contact.geometry.convex_pairs import SLOTS
-from humans_sim.core.kernels import kernel
+from humans_sim.contact.geometry.mesh_contact_kernels import ABSENT
+from humans_sim.core.dense_kernels import largest
+from humans_sim.core.kernels import kernel, lent
 from humans_sim.dynamics.contact_kernels import (
     closing_contacts,
     contact_rows,
@@ -39,6 +41,7 @@ from humans_sim.dynamics.contact_kernels import (
 from humans_sim.dynamics.pair_kernels import (
     AHEAD,
     FAR,
+    PairMemory,
     choose_points,
     chosen_gaps,
     chosen_rates,
@@ -87,6 +90,7 @@ _CLEAR = 5e-3
 @kernel
 def near_points(still, motions, h):
     """Points whose links may touch in a step (k,); bounds of all points' gaps (n,)."""
+    still, motions = lent((still, motions))
     row, gaps, speeds = still[1], link_gaps(still), link_speeds(still, motions)
     n, links = row.shape[0], gaps.shape[0]
     bound = np.full(links, np.inf)
@@ -109,6 +113,7 @@ def contacts_of_points(points, counts, slots):
 
     ``counts``: of all points, of solids, of limits.
     """
+    points, slots = lent((points, slots))
     every, solids, limits = counts
     first = points.shape[0] * solids
     which = np.empty(first + limits + slots.shape[0], np.int64)
@@ -163,8 +168,11 @@ class StepGeometry(NamedTuple):
 @kernel
 def _near_geometry(moving, points):
     """A moving geometry of some points alone, and of all joint limits."""
+    moving = lent(moving)
     still, motions, support, gravity = moving
     local, row, poses, radius, solids, meshes, joint, sign, value = still[:9]
+    if points.shape[0] == local.shape[0]:
+        return moving
     near = (
         local[points],
         row[points],
@@ -182,6 +190,22 @@ def _near_geometry(moving, points):
 
 
 @kernel
+def _of_contacts(own, every):
+    """Restitution, tangents, friction, forces and modes of some contacts."""
+    restitution, tangents, friction, forces, modes = lent(every)
+    n = own.shape[0]
+    back, ways, mu = np.empty(n), np.empty(n, np.int64), np.empty(n)
+    loads, kinds = np.empty((n, 3)), np.empty(n, np.int64)
+    for c in range(n):
+        w = own[c]
+        back[c], ways[c], mu[c] = restitution[w], tangents[w], friction[w]
+        kinds[c] = modes[w]
+        for i in range(3):
+            loads[c, i] = forces[w, i]
+    return back, ways, mu, loads, kinds
+
+
+@kernel
 def model_energies(tree, q, v):
     """Kinetic and potential energy of each root (roots, 2) [J]."""
     state = tree_state(tree, v.shape[0])
@@ -194,7 +218,7 @@ def model_energies(tree, q, v):
     return energies
 
 
-@kernel
+@kernel(borrows=True)
 def _all_joints(state, poses, twists):
     """Poses of all joints as columns (n + 1, 12), and their twists (n + 1, 6)."""
     rotation, place, twist = state[0], state[1], state[4]
@@ -214,6 +238,7 @@ def _all_joints(state, poses, twists):
 @kernel
 def _look(pairs, chosen, joints, h):
     """Choose points of pairs for a step from poses and twists of all joints."""
+    pairs, joints = lent(pairs), lent(joints)
     table, memory, _ = pairs
     poses, twists = joints
     track(table, memory, poses)
@@ -238,7 +263,11 @@ def choose_at(tree, pairs, chosen, q, v, h):
 @kernel
 def _gaps(still, chosen, poses, q):
     """Gaps of points, limits and pairs."""
-    points, own = point_gaps(still, q), chosen_gaps(chosen, poses)[0]
+    still, chosen, poses, q = lent((still, chosen, poses, q))
+    points = point_gaps(still, q)
+    if chosen[0].shape[0] == 0:
+        return points
+    own = chosen_gaps(chosen, poses)[0]
     gap = np.empty(points.shape[0] + own.shape[0])
     gap[: points.shape[0]] = points
     gap[points.shape[0] :] = own
@@ -248,7 +277,10 @@ def _gaps(still, chosen, poses, q):
 @kernel
 def _gap_rates(near, chosen, joints, q, v):
     """The same, and their rates."""
+    near, chosen, joints, q, v = lent((near, chosen, joints, q, v))
     points, speeds = point_gap_rates(near[0], near[1], q, v)
+    if chosen[0].shape[0] == 0:
+        return points, speeds
     own, at, normal = chosen_gaps(chosen, joints[0])
     rates = chosen_rates(chosen, joints[1], at, normal)
     n = points.shape[0]
@@ -261,6 +293,7 @@ def _gap_rates(near, chosen, joints, q, v):
 @kernel
 def _rows(which, jacobian, near, chosen, support, at):
     """Gaps and Jacobians of some contacts; ``at``: configuration, poses of joints."""
+    near, chosen, support, at = lent(near), lent(chosen), lent(support), lent(at)
     q, poses = at
     n = near[0][0].shape[0] * near[0][4].shape[0] + near[0][6].shape[0]
     first = 0
@@ -287,12 +320,14 @@ def _settle(model, state, centre, x, equations, contacts):
     Returns:
         coordinates, configuration, gaps, whether it is done.
     """
+    model, state, equations, contacts = lent((model, state, equations, contacts))
     tree, near, chosen, joints, links, support = model
     which, closed = contacts
     factored, spread, delassus = equations
     gap = np.empty(0)
     q = centre
-    farthest = _LITTLE + 2.0 * np.abs(x).max()
+    seen = closed.copy()
+    farthest = _LITTLE + 2.0 * largest(x)
     for attempt in range(_SETTLINGS + 1):
         q = tree_configuration(tree, centre, x)
         tree_poses(tree, q, state)
@@ -302,14 +337,17 @@ def _settle(model, state, centre, x, equations, contacts):
         active, worst, known = unsettled(gap, closed, which, SETTLED)
         if worst <= SETTLED:
             return x, q, gap, True
+        for c in range(gap.shape[0]):
+            seen[c] = active[c] or (seen[c] and gap[c] < ABSENT)
         if attempt == _SETTLINGS:
             break
         if known and attempt < _SAME_ROWS:
             shift = closing_shift((factored[0], spread, delassus), which, closed, gap)
         else:
-            # Contacts that the step does not have, or that turned in it.
+            # Contacts that the step does not have, or that turned in it; what was
+            # inside before stays out.
             tree_columns(tree, state)
-            others = np.flatnonzero(active)
+            others = np.flatnonzero(seen)
             at = (q, joints[0])
             _, rows = _rows(others, state[2], near, chosen, support, at)
             for j in TreeTable(*tree).locked:
@@ -318,37 +356,65 @@ def _settle(model, state, centre, x, equations, contacts):
             new, matrix = spread_of(factored, rows)
             shift = closing_shift((factored[0], new, matrix), others, closed, gap)
         change = tree_rates(tree, centre, x, shift)
-        if not np.abs(change).max() <= farthest:
+        if not largest(change) <= farthest:
             break
         x = x + change
     return x, q, gap, False
 
 
+@kernel(borrows=True)
+def _stay(old, closed, slots, gap, held):
+    """Hold what touches by a force: the points of its pair that are on the surface.
+
+    Where a solid has turned onto another corner, no point is: then the nearest.
+
+    Returns:
+        whether any held point is off the surface.
+    """
+    off = False
+    for k in range(old.shape[0]):
+        if not closed[k]:
+            continue
+        nearest = -1
+        for j in range(slots.shape[0]):
+            if old[k] // SLOTS != slots[j] // SLOTS:
+                continue
+            held[j] = held[j] or gap[j] < _ON_SURFACE
+            if nearest < 0 or gap[j] < gap[nearest]:
+                nearest = j
+        if nearest >= 0 and gap[nearest] >= _ON_SURFACE:
+            held[nearest], off = True, True
+    return off
+
+
 @kernel
 def _looked_again(model, state, centre, v, known, looked):
-    """Look at pairs where a step ends; push apart what turned into each other.
+    """Look at pairs where a step ends; what turned stays in touch, and in no other.
 
     Returns:
         what :func:`_settle` does; before the last, the points of pairs there.
     """
+    state, known = lent(state), lent(known)
     tree, near, _, joints, links, support = model
     pairs, x, q, gap, closed, h = looked
     n = near[0][0].shape[0] * near[0][4].shape[0] + near[0][6].shape[0]
     chosen = model[2]
-    old, none = chosen[0], np.empty(0, np.int64)
+    old, none, missed = chosen[0], np.empty(0, np.int64), PairMemory(*pairs[1]).missed
+    missed[0] = False
     for _ in range(_LOOKS):
         chosen = _look(pairs, chosen, joints, h)
-        own = chosen_gaps(chosen, joints[0])[0]
-        if own.shape[0] == 0 or own.min() >= -SETTLED:
+        if missed[0]:
+            # Something was thrown so far in the step that it may be in what it had no
+            # points with where the step began.
+            break
+        if chosen[0].shape[0] == 0:
             return x, q, gap, chosen, True
+        own = chosen_gaps(chosen, joints[0])[0]
         held = np.zeros(n + own.shape[0], np.bool_)
         held[:n] = closed[:n]
-        for j in range(own.shape[0]):
-            # What bore a force and is on its surface stays there.
-            for k in range(old.shape[0]):
-                same = old[k] // SLOTS == chosen[0][j] // SLOTS
-                if same and closed[n + k] and own[j] < _ON_SURFACE:
-                    held[n + j] = True
+        apart = _stay(old, closed[n:], chosen[0], own, held[n:])
+        if not apart and own.min() >= -SETTLED:
+            return x, q, gap, chosen, True
         again = (tree, near, chosen, joints, links, support)
         x, q, gap, done = _settle(again, state, centre, x, known, (none, held))
         tree_columns(tree, state)
@@ -359,7 +425,7 @@ def _looked_again(model, state, centre, v, known, looked):
     return x, q, gap, chosen, False
 
 
-@kernel
+@kernel(borrows=True)
 def _work_between(h, one, other, mean):
     """Work that two biases differ by in a step [J]: what repeating it can improve."""
     work = 0.0
@@ -368,7 +434,7 @@ def _work_between(h, one, other, mean):
     return abs(work)
 
 
-@kernel
+@kernel(borrows=True)
 def _are_same(one, other):
     """Whether two lists of contacts are the same."""
     if one.shape[0] != other.shape[0]:
@@ -386,6 +452,9 @@ def _islands(tree, rows, impulses, island, loaded, held):
     Fills for each island whether an impulse acts on it, and whether one comes from what
     does not move.
     """
+    tree, rows, impulses, island, loaded, held = lent(
+        (tree, rows, impulses, island, loaded, held)
+    )
     table = TreeTable(*tree)
     parent, velocity, root, link = (
         table.parent,
@@ -440,6 +509,7 @@ def _islands(tree, rows, impulses, island, loaded, held):
 @kernel
 def _kept(tree, state, island, which, v):
     """The velocity of an island's centre of mass (nv,), and its energy [J]."""
+    tree, state, island, v = lent((tree, state, island, v))
     table = TreeTable(*tree)
     parent, velocity, root = table.parent, table.velocity, table.root
     masses, momenta = np.empty(island.shape[0]), np.empty((island.shape[0], 3))
@@ -470,30 +540,32 @@ def _kept(tree, state, island, which, v):
 
 
 @kernel
-def _excess(tree, island, energies, forces, mean, h):
-    """Energy of each island that nothing put in [J], and what it is relative to.
+def _excess(tree, island, energies, work, excess, scale):
+    """Fill each island's energy that nothing put in [J], and what it is relative to.
 
     ``energies``: kinetic and potential of each root after and before the step, and the
-    excess left before it.
+    excess left before it. ``work``: that forces do in the step, of each velocity.
     """
+    tree, island, energies, work, excess, scale = lent(
+        (tree, island, energies, work, excess, scale)
+    )
     after, before, carried = energies
     root, link = TreeTable(*tree).root, TreeTable(*tree).link
     count = island.shape[0]
-    excess, sums = np.zeros(count), np.zeros((count, 4))
+    sums = np.zeros((count, 4))
+    excess[:] = 0.0
     for r in range(count):
         i = island[r]
         excess[i] += after[r].sum() - before[r].sum() + carried[r]
         for k in range(2):
             sums[i, k] += before[r, k]
             sums[i, 2 + k] += after[r, k]
-    for j in range(mean.shape[0]):
-        excess[island[root[link[j]]]] -= h * forces[j] * mean[j]
-    scale = np.empty(count)
+    for j in range(work.shape[0]):
+        excess[island[root[link[j]]]] -= work[j]
     for i in range(count):
         scale[i] = max(
             energy_scale(sums[i, 0], sums[i, 1]), energy_scale(sums[i, 2], sums[i, 3])
         )
-    return excess, scale
 
 
 @kernel
@@ -502,6 +574,9 @@ def _with_right_energy(tree, state, v, energies, excess, marks):
 
     ``marks``: islands, whether each is loaded, held and floats, largest force.
     """
+    tree, state, v, energies, excess, marks = lent(
+        (tree, state, v, energies, excess, marks)
+    )
     island, loaded, held, floats, force = marks
     root, link = TreeTable(*tree).root, TreeTable(*tree).link
     count = island.shape[0]
@@ -568,10 +643,11 @@ def model_step(tree, geometry, memory, start, applied, h):
         :class:`~humans_sim.dynamics.time_stepping.step.StepResult` has, the energies of
         each root; the points of pairs chosen at the end.
     """
+    tree, geometry, memory = lent(tree), lent(geometry), lent(memory)
     moving, links, restitution, tangents, friction, pairs = geometry
     poses, motions = moving[0][2], moving[1]
-    q_start, v_start, acceleration, forces_all, mode_all, chosen = start[:6]
-    before, carried = start[6:]
+    q_start, v_start, acceleration, forces_all, mode_all = lent(start[:5])
+    chosen, (before, carried) = start[5], lent(start[6:])
     support = pairs[2]
     locked = TreeTable(*tree).locked
     nv, roots = v_start.shape[0], TreeTable(*tree).root[-1] + 1
@@ -600,9 +676,9 @@ def model_step(tree, geometry, memory, start, applied, h):
     sizes = (moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0])
     own = contacts_of_points(points, sizes, chosen[0])
     near = _near_geometry(moving, points)
-    restitution, tangents, friction = (restitution[own], tangents[own], friction[own])
-    forces, mode_start = forces_all[own], mode_all[own]
-    v, q, x = v_start, q_start, still
+    every = (restitution, tangents, friction, forces_all, mode_all)
+    restitution, tangents, friction, forces, mode_start = _of_contacts(own, every)
+    v, q, x = still, centre, still
     mode, error = mode_start, np.inf
     gap = np.zeros(own.shape[0])
     bounces, changed, chosen_end, released = False, False, chosen, 0
@@ -647,7 +723,7 @@ def model_step(tree, geometry, memory, start, applied, h):
         v, mode, mean_forces, closed, changed = end
         mean = 0.5 * (v_start + v)
         x = h * tree_rates(tree, centre, 0.5 * h * mean, mean)
-        far = not np.isfinite(v).all()
+        far = not np.isfinite(largest(v))
         for b in range(TreeTable(*tree).parent.shape[0]):
             if TreeTable(*tree).parent[b] < 0:
                 j = TreeTable(*tree).velocity[b] + 3
@@ -687,9 +763,8 @@ def model_step(tree, geometry, memory, start, applied, h):
         tree_inertias(tree, state)
         tree_energies(tree, q, v, state, after)
         _islands(tree, rows, impulses, island, loaded, held)
-        excess, scale = _excess(
-            tree, island, (after, before, carried), applied, mean, h
-        )
+        energies = (after, before, carried)
+        _excess(tree, island, energies, h * applied * mean, excess, scale)
         bounces = False
         for c in range(which.shape[0]):
             if impulses[c, 0] > 0.0:
@@ -703,12 +778,11 @@ def model_step(tree, geometry, memory, start, applied, h):
                 tolerated = min(tolerated, REPEATED * scale[i])
         if error <= REPEATED or error > IMPROVED * last:
             break
-    taken, left, energies = 0.0, carried, before
+    taken, left = 0.0, carried.copy()
     if status == DONE:
-        force = np.abs(bias).max()
+        force = largest(bias)
         marks = (island, loaded, held, floats, force)
         v, left, taken = _with_right_energy(tree, state, v, after, excess, marks)
-        energies = after
     if not changed and status == DONE:
         still = (v - v_start) / h
     # Points far from the ground have bounds of their gaps, pairs far apart have FAR.
@@ -718,7 +792,7 @@ def model_step(tree, geometry, memory, start, applied, h):
     modes = np.zeros(mode_all.shape[0], np.int64)
     all_forces = np.zeros((mode_all.shape[0], 3))
     first = sizes[0] * sizes[1] + sizes[2]
-    if status == DONE:
+    if status == DONE and chosen[0].shape[0] + chosen_end[0].shape[0] > 0:
         fresh = chosen_gaps(chosen_end, ends[0])[0]
         for k in range(fresh.shape[0]):
             gaps[first + chosen_end[0][k]] = fresh[k]
@@ -740,7 +814,8 @@ def model_step(tree, geometry, memory, start, applied, h):
         if own[c] < first:
             gaps[own[c]] = gap[c]
         modes[own[c]] = mode[c]
-        all_forces[own[c]] = mean_forces[c]
+        for i in range(3):
+            all_forces[own[c], i] = mean_forces[c, i]
     if status == DONE and released > 0:
         status = HOOKED
     return (
@@ -750,7 +825,7 @@ def model_step(tree, geometry, memory, start, applied, h):
         gaps,
         modes,
         all_forces,
-        energies,
+        after,
         still,
         error,
         taken,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.core.kernels import kernel
+from humans_sim.core.kernels import kernel, lent
 from humans_sim.dynamics.actuation_interface import DriveTable, table_torques
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import System
@@ -52,6 +52,7 @@ def _whole_or_halves(tree, geometry, memory, state, applied, h):
         what :func:`model_step` does, of the last part; the points of pairs that it had;
         the largest error of energy, energy taken out [J], the number of parts.
     """
+    tree, geometry, memory = lent(tree), lent(geometry), lent(memory)
     length, level, n = np.empty(HALVINGS + 1), np.zeros(HALVINGS + 1, np.int64), 1
     length[0], used = h, state[5]
     worst, taken, parts = 0.0, 0.0, 0
@@ -91,6 +92,7 @@ def model_series(tree, geometry, drives, start, clock):
         ``start``; kinetic and potential energy there [J]; mode changes, a row each:
         time [s], contact, mode before and after.
     """
+    tree, geometry, drives = lent(tree), lent(geometry), lent(drives)
     at, gaps, carried, totals = start
     # Copies: their types are those of what a step returns.
     q, v, acceleration = at[0].copy(), at[1].copy(), at[2].copy()
@@ -151,6 +153,7 @@ def _one_step(tree, geometry, start, applied, h, known):
 
     ``known``: whether the points are chosen already.
     """
+    tree, geometry = lent(tree), lent(geometry)
     q, v, acceleration, forces, mode, chosen, carried = start
     if not known:
         chosen = choose_at(tree, geometry[5], chosen, q, v, h)

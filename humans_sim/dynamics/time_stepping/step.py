@@ -236,6 +236,7 @@ class ImpulseSteps:
             self.worst_energy_error, self.energy_taken, self.halved_steps = totals
             self._known = (state.q, state.v, energies)
             self.count += steps
+            self._patient = True
             state.events += mode_change_events(changes, self._system.contacts)
         return int(ending)
 
@@ -513,18 +514,19 @@ class ImpulseSteps:
         the size of the step each time. It is left as it is where a change would be
         larger than ``farthest``.
         """
-        system = self._system
+        system, seen = self._system, closed
         q = chart.configuration(x)
         gap = system.gaps(q)
         for attempt in range(_SETTLINGS):
             wrong, worst, known = unsettled(gap, closed, which, SETTLED)
             if worst <= SETTLED:
                 break
+            seen = wrong | (seen & (gap < ABSENT))
             held = closed & (gap < ABSENT)
             if known and attempt < _SETTLINGS - _RENEWED:
                 rows, own = which, tuple(equations[:3])
             else:
-                rows = np.union1d(which, np.flatnonzero(wrong))
+                rows = np.union1d(which, np.flatnonzero(seen))
                 terms = system.terms(q, self._still, rows)
                 factored = factor_of(terms.mass)
                 jacobian = terms.jacobian.reshape(3 * len(rows), system.nv)

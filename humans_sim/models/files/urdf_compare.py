@@ -21,6 +21,7 @@ import pinocchio as pin
 from humans_sim.core.bounded_text import element_error
 from humans_sim.core.expressions import shortened
 from humans_sim.models.files.urdf_elements import (
+    NO_LIMIT,
     element_key,
     inertia_matrix,
     linked,
@@ -42,7 +43,11 @@ _LIMITS = {
     "effort": "upperEffortLimit",
     "velocity": "upperVelocityLimit",
 }
-_DYNAMICS = {"damping": "damping", "friction": "upperDryFrictionLimit"}
+_DYNAMICS = {
+    "damping": "damping",
+    "friction": "upperDryFrictionLimit",
+    "armature": "armature",
+}
 
 
 @dataclass
@@ -262,7 +267,11 @@ def _compare_joint(
             "in the model"
         )
         raise element_error(element, text, element_key(element, "axis xyz"))
-    if (joint.nq == 2) != (kind == "continuous"):
+    endless = joint.nq == 2 or (
+        np.isneginf(model.lowerPositionLimit[joint.idx_q])
+        and np.isposinf(model.upperPositionLimit[joint.idx_q])
+    )
+    if joint.nq == 2 if kind != "continuous" else not endless:
         text = f"a {kind} joint is a {joint.shortname()} in the model"
         raise element_error(element, text, element_key(element, "joint type"))
     _compare_limits(model, joint, element)
@@ -276,11 +285,15 @@ def _compare_limits(
         if given is None:
             continue
         for name, attribute in names.items():
-            unlimited = joint.nq != 1 and name in ("lower", "upper")
+            if element.get("type") == "continuous" and name in ("lower", "upper"):
+                continue
             place = joint.idx_q if name in ("lower", "upper") else joint.idx_v
             expected = number(given, name)
             built = float(getattr(model, attribute)[place])
-            if not unlimited and not math.isclose(expected, built, rel_tol=1e-14):
+            endless = abs(built) >= NO_LIMIT and built * expected > 0.0
+            if not math.isclose(expected, built, rel_tol=1e-14) and not (
+                endless and abs(expected) >= NO_LIMIT
+            ):
                 text = f"{expected!r} in the file, {built!r} in the model"
                 raise element_error(
                     given, text, element_key(element, f"{part} {name}"), name

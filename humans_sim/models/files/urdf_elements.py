@@ -14,13 +14,13 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
-from humans_sim.core.bounded_text import element_error
+from humans_sim.core.bounded_text import element_at, element_error
 from humans_sim.core.expressions import shortened
 from humans_sim.core.yaml_file import did_you_mean
 
@@ -34,8 +34,8 @@ SMALLEST_SIZE = 1e-9
 """Shapes with a smaller radius, length or edge are left out [m]."""
 _LARGEST = 1e9
 """Lengths, masses and moments beyond it are mistakes [m, kg, kg m^2]."""
-_LARGEST_LIMIT = 1e30
-"""Limits beyond it overflow; large ones stand for none [rad, N m, rad/s]."""
+NO_LIMIT = 1e30
+"""Stands for no limit; those beyond it overflow [rad, N m, rad/s]."""
 _LIMITS = ("lower", "upper", "effort", "velocity")
 _SIZES = ("radius", "length", "size")
 _SIMILAR = 0.75
@@ -43,6 +43,7 @@ _SIMILAR = 0.75
 _LONGEST_NAME = 80
 """Longer names are not compared with others [characters]."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""A number as files may have it."""
 _WORD = re.compile(r"[^ \t\r\n]+")
 """What stands between the blanks of XML."""
 _FOREIGN = ("ros2_control", "gazebo", "transmission")
@@ -113,9 +114,8 @@ _KINDS = {
     "axis": _Kind({"xyz": 3}, needs=("xyz",)),
     "limit": _Kind(
         _one(*_LIMITS, "acceleration", "deceleration", "jerk"),
-        needs=("effort", "velocity"),
     ),
-    "dynamics": _Kind(_one("damping", "friction")),
+    "dynamics": _Kind(_one("damping", "friction", "armature")),
     "mimic": _Kind(_one("multiplier", "offset"), words=("joint",), needs=("joint",)),
     "safety_controller": _Kind(
         _one("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"),
@@ -148,6 +148,34 @@ def suggestion(word: str, names: Iterable[str]) -> str:
     return did_you_mean(word, [name for name in names if len(name) <= _LONGEST_NAME])
 
 
+def parsed(words: Iterable[str]) -> list[float]:
+    """Numbers that words of a file are; not-a-number for each that is none."""
+    return [float(word) if _NUMBER.fullmatch(word) else math.nan for word in words]
+
+
+def written(values: np.ndarray | float) -> str:
+    """Numbers as a URDF has them, to their last bit; what is next to zero is zero."""
+    return " ".join(
+        repr(value if abs(value) > sys.float_info.min else 0.0)
+        for value in np.ravel(values).tolist()
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some of the names, and how many more there are."""
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(shortened(name) for name in names[:4]) + more
+
+
+def add_part(
+    above: ET.Element, tag: str, source: ET.Element | None = None, **attributes: str
+) -> ET.Element:
+    """Add an element at the place of its source in the file, else of ``above``."""
+    made = element_at(above if source is None else source, tag, attributes)
+    above.append(made)
+    return made
+
+
 def numbers(element: ET.Element | None, name: str, *default: float) -> list[float]:
     """The numbers of an attribute that was checked; ``default`` where it is missing."""
     text = None if element is None else element.get(name)
@@ -167,7 +195,7 @@ def inertia_matrix(inertia: ET.Element) -> np.ndarray:
 
 def element_key(element: ET.Element, part: str = "") -> str:
     """A link or joint, or a part of it: ``link leg <mass value>``."""
-    name = f"{element.tag} {shortened(element.get('name'))}"
+    name = f"{element.tag} {shortened(element.get('name', ''))}".strip()
     return f"{name} <{part}>" if part else name
 
 
@@ -249,12 +277,12 @@ def _check_attributes(element: ET.Element, kind: _Kind, part: str) -> None:
 
 def _fault(words: list[str], name: str, count: int) -> str:
     """The fault of the numbers of an attribute; nothing where all is well."""
-    values = [float(word) if _NUMBER.fullmatch(word) else math.nan for word in words]
+    values = parsed(words)
     if not all(map(math.isfinite, values)):
         return "is not made of finite numbers"
     if len(values) != count:
         return f"has {len(values)} numbers, not {count}"
-    largest = _LARGEST_LIMIT if name in _LIMITS else _LARGEST
+    largest = NO_LIMIT if name in _LIMITS else _LARGEST
     for word, value in zip(words, values, strict=True):
         if abs(value) > largest:
             return "is too large a number"

@@ -5,7 +5,8 @@
 tags, contact points, soles, frames, limits, damping and dry friction of joints, the
 HuMAnS layout and drive rotors.
 
-Tree, masses, limits and axes are checked.
+Tree, masses, limits and axes are checked. An MJCF file is read as the URDF that says
+the same (:mod:`.mjcf_file`).
 
 *The element* ``<ros2_control>``, for a robot driven over topics. Joints are commanded
 and read by ros2_control's hardware interface for topics
@@ -22,6 +23,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,19 +48,30 @@ from humans_sim.models.description import (
     read_layout,
     read_self_collision,
 )
+from humans_sim.models.files.mjcf_file import ROOT as MUJOCO
+from humans_sim.models.files.mjcf_file import read_mjcf
 from humans_sim.models.files.urdf_compare import compare_with_urdf
 from humans_sim.models.files.urdf_elements import (
-    JOINT_TYPES,
     check_elements,
     element_key,
     inertia_matrix,
     is_tiny,
     linked,
+    listed,
     number,
-    numbers,
     shape_of,
     suggestion,
 )
+from humans_sim.models.files.urdf_joints import (
+    DYNAMICS,
+    add_rotors,
+    check_joints,
+    lift_limits,
+    lock_without_inertia,
+    moving_copy,
+    settle_joints,
+)
+from humans_sim.models.points import frame_index
 
 if TYPE_CHECKING:
     from humans_sim.models.rotors import Rotors
@@ -72,22 +85,20 @@ _INDEFINITE = 1e-9
 """How far below zero the mass matrix may go, in shares of its largest eigenvalue."""
 _LEAST_MASS = 1e-9
 """No robot is lighter [kg]."""
-_LEAST_AXIS = 1e-6
-"""Shorter axes of joints have no direction to rely on."""
 
 
 def check_urdf(robot: ET.Element, path: Path) -> bool:
     """Check the elements of a URDF before pinocchio reads it.
 
-    What is left out of the model is reported as a :class:`ModelFileWarning`: shapes
-    without extent, and that a joint follows another.
+    Returns:
+        Whether numbers had blanks that other readers take amiss.
 
     Raises:
         ModelFileError: the robot has no links, or too many; a joint hangs on a link
-            that is not there, on one that has another joint, or on itself; it has no
-            limits or axis, or limits are exchanged; joints follow each other in a
-            circle; an element or a number is missing, doubled, misspelt or absurd; a
-            mass is negative, or all are zero; moments of inertia are those of no solid.
+            that is not there, on one that has another joint, or on itself; its axis is
+            nothing, or limits are exchanged; joints follow each other in a circle; an
+            element or a number is missing, doubled, misspelt or absurd; a mass is
+            negative, or all are zero; moments of inertia are those of no solid.
     """
     if robot.tag != "robot":
         raise ModelFileError(
@@ -110,11 +121,8 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
                     joint, text + suggestion(name, links), element_key(joint)
                 )
     _check_tree(robot)
-    _check_joints(robot)
-    _check_mimics(robot)
+    check_joints(robot)
     _check_inertias(robot)
-    for note in _notes(robot):
-        warnings.warn(f"{path}: {note}", ModelFileWarning, stacklevel=2)
     return changed
 
 
@@ -152,61 +160,6 @@ def _check_tree(robot: ET.Element) -> None:
         below.update(above)
 
 
-def _check_joints(robot: ET.Element) -> None:
-    for joint in robot.findall("joint"):
-        motion, limit = joint.get("type", ""), joint.find("limit")
-        if motion not in JOINT_TYPES:
-            text = f"'{shortened(motion)}' is no type of a joint"
-            text += suggestion(motion, JOINT_TYPES)
-            raise element_error(joint, text, element_key(joint, "joint type"), "type")
-        if motion in ("revolute", "prismatic") and limit is None:
-            text = f"a {motion} joint needs a <limit>"
-            raise element_error(joint, text, element_key(joint))
-        axis = joint.find("axis")
-        if axis is not None and motion not in ("fixed", "floating"):
-            if math.hypot(*numbers(axis, "xyz")) < _LEAST_AXIS:
-                text = f"'{shortened(axis.get('xyz'))}' has no direction"
-                raise element_error(axis, text, element_key(joint, "axis xyz"), "xyz")
-        for element, name in (
-            *((joint.find("dynamics"), name) for name in ("damping", "friction")),
-            *((limit, name) for name in ("effort", "velocity")),
-        ):
-            value = number(element, name)
-            if element is not None and value < 0:
-                text = f"the {name} {value:g} is negative"
-                key = element_key(joint, f"{element.tag} {name}")
-                raise element_error(element, text, key, name)
-        lower, upper = number(limit, "lower"), number(limit, "upper")
-        if limit is not None and lower > upper:
-            text = f"the lower limit {lower:g} is above the upper {upper:g}"
-            raise element_error(limit, text, element_key(joint, "limit lower"), "lower")
-
-
-def _check_mimics(robot: ET.Element) -> None:
-    """Every joint that is followed is there, and follows nobody around to itself."""
-    followed = {
-        str(joint.get("name")): mimic
-        for joint in robot.findall("joint")
-        if (mimic := joint.find("mimic")) is not None
-    }
-    names = [str(joint.get("name")) for joint in robot.findall("joint")]
-    for name, mimic in followed.items():
-        key = f"joint {shortened(name)} <mimic joint>"
-        other, seen = str(mimic.get("joint")), {name}
-        if other not in names:
-            text = f"no joint is called '{shortened(other)}'"
-            text += suggestion(other, names)
-            raise element_error(mimic, text, key, "joint")
-        while other in followed and other not in seen:
-            seen.add(other)
-            other = str(followed[other].get("joint"))
-        if other == name:
-            text = "the joint follows itself"
-            if len(seen) > 1:
-                text += f" by way of '{shortened(mimic.get('joint'))}'"
-            raise element_error(mimic, text, key, "joint")
-
-
 def _check_inertias(robot: ET.Element) -> None:
     inertias: list[tuple[ET.Element, str]] = []
     total = 0.0
@@ -236,8 +189,8 @@ def _check_inertias(robot: ET.Element) -> None:
             raise element_error(element, text, key)
 
 
-def _notes(robot: ET.Element) -> Iterator[str]:
-    """Parts of the file that the model leaves out."""
+def _shapeless(robot: ET.Element) -> Iterator[str]:
+    """A note on shapes that the model leaves out."""
     tiny: Counter[str] = Counter()
     for link in robot.findall("link"):
         for element in (*link.findall("visual"), *link.findall("collision")):
@@ -247,18 +200,8 @@ def _notes(robot: ET.Element) -> Iterator[str]:
     if tiny:
         yield (
             f"shapes without extent are left out: {tiny.total()} of "
-            f"{_listed(list(tiny))}"
+            f"{listed(list(tiny))}"
         )
-    mimics = [
-        element_key(j) for j in robot.findall("joint") if j.find("mimic") is not None
-    ]
-    if mimics:
-        yield f"<mimic> is not followed, the joint moves by itself: {_listed(mimics)}"
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 def check_mass_matrix(model: pin.Model, path: Path) -> None:
@@ -284,6 +227,7 @@ def check_mass_matrix(model: pin.Model, path: Path) -> None:
 
 
 _SECTIONS = (
+    "forward",
     "tags",
     "contacts",
     "soles",
@@ -296,6 +240,9 @@ _SECTIONS = (
     "self_collision",
 )
 
+FORWARD = {"x": 0.0, "y": -0.5, "-x": 1.0, "-y": 0.5}
+"""Axes of a base that may point forwards: turn of the base, half turns."""
+
 _BROKEN_VALUE = re.compile(r"""=\s*(?:"[^"<]*[\t\r\n]|'[^'<]*[\t\r\n])""")
 """An attribute over several lines: a reader of XML puts blanks in their place."""
 
@@ -303,17 +250,35 @@ _BROKEN_VALUE = re.compile(r"""=\s*(?:"[^"<]*[\t\r\n]|'[^'<]*[\t\r\n])""")
 def urdf_parts(
     path: Path, rotors: bool = True, xacro: bool = True, beside: YamlValue | None = None
 ) -> ModelParts:
-    """Parts of the model in a URDF or xacro; ``beside``: instead of its YAML file."""
+    """Parts of the model in a URDF, xacro or MJCF file.
+
+    Args:
+        path: of the file.
+        rotors: whether drive rotors of the YAML count.
+        xacro: whether a ``.xacro`` file is expanded.
+        beside: instead of its YAML file.
+    """
     robot, text = _read(path, xacro)
-    if check_urdf(robot, path) or _BROKEN_VALUE.search(text):
-        # Other readers of the model's URDF shall find the numbers that count here.
-        text = ET.tostring(robot, encoding="unicode")
-    pin_model, name = _build(robot, path), robot.get("name") or path.stem
+    mjcf = read_mjcf(robot, path) if robot.tag == MUJOCO else None
+    robot = robot if mjcf is None else mjcf.robot
+    changed = check_urdf(robot, path) or mjcf or _BROKEN_VALUE.search(text)
     side = path.with_suffix(".yaml")
     root = beside
     if root is None:
         root = read_yaml(side) if os.path.lexists(side) else parse_yaml("{}")
     sections = root.fields((), _SECTIONS)
+    if "forward" in sections:
+        _turn_base(robot, FORWARD[sections["forward"].choice(tuple(FORWARD))])
+        changed = True
+    notes = [*(_shapeless(robot) if mjcf is None else mjcf.notes)]
+    settled = [*settle_joints(robot)]
+    pin_model, name = _build(robot, path, settled), robot.get("name") or path.stem
+    if changed or settled:
+        # Other readers of the model's URDF shall find what counts here.
+        text = ET.tostring(robot, encoding="unicode")
+    notes += settled
+    for note in notes:
+        warnings.warn(f"{path}: {note}", ModelFileWarning, stacklevel=2)
     _add_frames(pin_model, sections)
     _set_joints(pin_model, sections)
     tags = _tags(pin_model, sections)
@@ -333,6 +298,9 @@ def urdf_parts(
     layout = _layout(pin_model, sections, tags, contacts)
     title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
     drive, own_links = drive_and_links(sections, pin_model, layout.joints, rotors)
+    if mjcf is not None and mjcf.exclude:
+        pairs = [pair for pair in mjcf.exclude if not own_links.has(pair)]
+        own_links = replace(own_links, exclude=(*own_links.exclude, *pairs))
     return ModelParts(
         name=name,
         title=title,
@@ -345,7 +313,24 @@ def urdf_parts(
         rotors=drive,
         source=path,
         self_collision=own_links,
+        notes=tuple(notes),
+        grounded=bool(contacts) or "humans" in sections,
     )
+
+
+def _turn_base(robot: ET.Element, half_turns: float) -> None:
+    """Hang a robot below a base whose x points forwards."""
+    names = {str(link.get("name")) for link in robot.findall("link")}
+    children = {linked(joint, "child") for joint in robot.findall("joint")}
+    (root,) = names - children
+    name = BASE_LINK
+    while name in names:
+        name = f"{name}_forward"
+    ET.SubElement(robot, "link", name=name)
+    joint = ET.SubElement(robot, "joint", name=f"{name}_fixed", type="fixed")
+    ET.SubElement(joint, "parent", link=name)
+    ET.SubElement(joint, "child", link=root)
+    ET.SubElement(joint, "origin", rpy=f"0 0 {half_turns * math.pi!r}", xyz="0 0 0")
 
 
 def drive_and_links(
@@ -366,12 +351,16 @@ def drive_and_links(
     return drive, own_links
 
 
+_EXPANDED: set[Path] = set()
+"""Files ``.xacro`` that the user of this process named: its own runs name them, too."""
+
+
 def _read(path: Path, xacro: bool) -> tuple[ET.Element, str]:
     """The robot of a file and the text of its URDF."""
     if path.suffix.lower() != ".xacro":
         text = read_text(path, ModelFileError)
         return parse_xml(text, path), text
-    if not xacro:
+    if not xacro and path.absolute() not in _EXPANDED:
         raise ModelFileError(
             "a file or a message cannot name a .xacro file: expand it to a URDF first",
             path,
@@ -379,28 +368,32 @@ def _read(path: Path, xacro: bool) -> tuple[ET.Element, str]:
     from humans_sim.models.files.xacro_file import expand_xacro
 
     robot = expand_xacro(path)
+    _EXPANDED.add(path.absolute())
     return robot, ET.tostring(robot, encoding="unicode")
 
 
-def _build(robot: ET.Element, path: Path) -> pin.Model:
-    """Pinocchio model of a URDF that was checked."""
-    text = ET.tostring(robot, encoding="unicode")
-    try:
-        model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
-    except Exception as error:  # pinocchio raises several kinds
-        raise ModelFileError(f"pinocchio cannot read it: {error}", path) from error
-    elements = {element.get("name"): element for element in robot.findall("joint")}
-    for joint, name in zip(model.joints, model.names, strict=True):
-        if joint.id > 1 and (joint.nq, joint.nv) != (1, 1):
-            text = f"a joint of type {joint.shortname()} cannot be used: make it "
-            text += "revolute with limits"
-            key = f"joint {shortened(name)}"
-            raise element_error(elements[name], text, key, "type")
+def _build(robot: ET.Element, path: Path, notes: list[str]) -> pin.Model:
+    """Pinocchio model of a URDF that was checked; joints may be locked, with a note."""
+    model = _parsed(robot, path)
+    locked = lock_without_inertia(robot, model)
+    if locked:
+        notes.append(f"locked: {listed(locked)} (no inertia to move)")
+        model = _parsed(robot, path)
+    add_rotors(robot, model)
+    lift_limits(model)
     compare_with_urdf(robot, model)
     check_mass_matrix(model, path)
     if not model.existFrame(BASE_LINK):
         model.addFrame(pin.Frame(BASE_LINK, 1, pin.SE3.Identity(), pin.FrameType.BODY))
     return model
+
+
+def _parsed(robot: ET.Element, path: Path) -> pin.Model:
+    text = ET.tostring(moving_copy(robot), encoding="unicode")
+    try:
+        return pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+    except Exception as error:  # pinocchio raises several kinds
+        raise ModelFileError(f"pinocchio cannot read it: {error}", path) from error
 
 
 def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:
@@ -425,7 +418,7 @@ def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:
 def _frame(model: pin.Model, link: YamlValue) -> int:
     if not model.existFrame(link.text()):
         raise link.error(f"the URDF has no link '{link.text()}'")
-    return int(model.getFrameId(link.text()))
+    return frame_index(model, link.text())
 
 
 def _moving_joints(
@@ -439,18 +432,20 @@ def _moving_joints(
 
 
 def _set_joints(model: pin.Model, sections: dict[str, YamlValue]) -> None:
-    """Limits, damping and dry friction of joints, in place of those of the URDF."""
+    """Limits, damping, friction and rotors of joints, in place of those of the URDF."""
     for joint, value in _moving_joints(model, sections, "limits"):
         lower, upper = value.degrees()
         model.lowerPositionLimit[joint.idx_q] = lower
         model.upperPositionLimit[joint.idx_q] = upper
     for joint, value in _moving_joints(model, sections, "dynamics"):
         k = joint.idx_v
-        for key, entry in value.fields((), ("damping", "friction")).items():
+        for key, entry in value.fields((), DYNAMICS).items():
             if not 0.0 <= entry.number() < math.inf:
                 raise entry.error(f"{key} must be 0 or more")
             if key == "damping":
                 model.damping[k] = entry.number()
+            elif key == "armature":
+                model.armature[k] = entry.number()
             else:
                 model.upperDryFrictionLimit[k] = entry.number()
                 model.lowerDryFrictionLimit[k] = -entry.number()
@@ -482,7 +477,7 @@ def _layout(
     data = model.createData()
     pin.framesForwardKinematics(model, data, pin.neutral(model))
     heights = [
-        data.oMf[model.getFrameId(tag.link)].act(tag.position)[2]
+        data.oMf[frame_index(model, tag.link)].act(tag.position)[2]
         for tag in tags
         if tag.name in contacts
     ]
@@ -510,10 +505,17 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
     }
     model, dissipating = parts.pin_model, {}
     for name, k in zip(model.names[2:], model.idx_vs.tolist()[2:], strict=True):
-        pair = float(model.damping[k]), float(model.upperDryFrictionLimit[k])
-        if any(pair):
-            words = ("damping", "friction")
-            dissipating[str(name)] = dict(zip(words, pair, strict=True))
+        values = {
+            "damping": float(model.damping[k]),
+            "friction": float(model.upperDryFrictionLimit[k]),
+            "armature": float(model.armature[k]),
+        }
+        if any(values.values()):
+            dissipating[str(name)] = {
+                word: value
+                for word, value in values.items()
+                if value or word != "armature"
+            }
     if dissipating:
         side["dynamics"] = dissipating
     if parts.rotors is not None:

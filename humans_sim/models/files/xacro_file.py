@@ -3,8 +3,8 @@
 
 The package xacro evaluates ``${...}`` as Python, with checks that can be got around.
 This reader knows properties, macros, conditions, arguments, and files beside the first
-one. What it does not know (``$(find ...)``, lists, ``load_yaml``, ``element``) is an
-error that says so.
+one or in packages around it (``$(find ...)``). What it does not know (lists,
+``load_yaml``, ``element``) is an error that says so.
 
 *Expressions*: arithmetic, comparisons, a fixed list of functions. xacro hands its
 expressions to Python. Here a syntax tree is walked that knows numbers, truth values,
@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from humans_sim.core.bounded_text import XmlElement, parse_xml
+from humans_sim.core.bounded_text import element_at, parse_xml
 from humans_sim.core.errors import HumansError, ModelFileError
 from humans_sim.core.expressions import (
     ExpressionError,
@@ -34,6 +34,7 @@ from humans_sim.core.expressions import (
     unparsed,
 )
 from humans_sim.core.files import read_text
+from humans_sim.core.resources import packages_around
 
 Value = int | float | bool | str
 Names = Callable[[str], Value | None]
@@ -224,6 +225,9 @@ _PART = re.compile(r"\$\$+(?=[({])|\$\{([^}]*)\}|\$\(([^)]*)\)")
 _PARAMETER = re.compile(r"(\*{0,2}[A-Za-z_]\w*)(?::?=(\^\|?)?('[^']*'|\S*))?")
 
 
+_PACKAGE = re.compile(r"[A-Za-z][\w-]{0,99}", re.ASCII)
+
+
 @dataclass
 class _Scope:
     """Names that are known at a place: of the place itself, then of its caller."""
@@ -252,7 +256,7 @@ class _Macro:
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> ET.Element:
-    """The URDF of a xacro file; what it includes lies beside it or in folders there."""
+    """The URDF of a xacro file; what it includes is beside it or in packages there."""
     try:
         return _Expander(path, arguments or {}).robot()
     except RecursionError:
@@ -263,6 +267,7 @@ class _Expander:
     def __init__(self, path: Path, arguments: Mapping[str, str]) -> None:
         self._path = path
         self._folder = Path(os.path.realpath(path)).parent
+        self._roots = [self._folder]
         self._given = dict(arguments)
         self._arguments = dict(arguments)
         self._macros: dict[str, _Macro] = {}
@@ -381,9 +386,11 @@ class _Expander:
         if "\0" in name:
             raise self._error("this is no name of a file", shortened(name))
         target = Path(os.path.realpath(self._path.parent / name))
-        if not target.is_relative_to(self._folder):
+        if not any(target.is_relative_to(root) for root in self._roots):
             raise self._error(
-                "only files beside the first one are included", shortened(name)
+                "only files beside the first one, and in packages that it finds there, "
+                "are included",
+                shortened(name),
             )
         outer, self._path = self._path, target
         made = self._children(self._read(target), scope)
@@ -462,9 +469,7 @@ class _Expander:
         attributes = {
             key: self._text(text, scope) for key, text in element.attrib.items()
         }
-        if isinstance(element, XmlElement):
-            return XmlElement(element.tag, attributes, element.place)
-        return ET.Element(element.tag, attributes)
+        return element_at(element, element.tag, attributes)
 
     def _text(self, text: str, scope: _Scope) -> str:
         """Text with its expressions and arguments replaced."""
@@ -504,9 +509,25 @@ class _Expander:
             return self._arguments[words[1]]
         if len(words) == 2 and words[0] == "arg":
             raise self._error(f"the argument '{shortened(words[1])}' is not given")
+        if len(words) == 2 and words[0] == "find":
+            return str(self._package(words[1]))
         raise self._error(
             f"'$({shortened(text)})' is not read here: expand the file with xacro "
             "itself, and load the URDF"
+        )
+
+    def _package(self, name: str) -> Path:
+        """The folder of a package; its files may be included then."""
+        if not _PACKAGE.fullmatch(name):
+            raise self._error("this is no name of a package", shortened(name))
+        for folder in packages_around(name, self._folder):
+            root = Path(os.path.realpath(folder))
+            if root not in self._roots:
+                self._roots.append(root)
+            return root
+        raise self._error(
+            f"the package '{shortened(name)}' is in no folder around {self._folder}: "
+            "put it there, or expand the file with xacro itself"
         )
 
     def _knows(self, name: str, scope: _Scope) -> bool:

@@ -6,11 +6,15 @@ Also counts of the messages of a graph's topics, to see whether they flow.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -85,6 +89,33 @@ class FlowCheck(ProcessNode):
             ]
 
 
+_NODE_PARAMETER = re.compile(r"(?P<node>[A-Za-z_]\w*):(?!=)(?P<assignment>.+)", re.S)
+_FLAGS = ("-p", "--param")
+
+
+def node_parameters(overrides: Sequence[str]) -> tuple[list[str], str]:
+    """Take parameters of one node out of ROS arguments, as text of a parameter file.
+
+    ROS 2 matches ``-p node:name:=value`` with nodes that have no namespace; keys of a
+    file match in any.
+
+    Returns:
+        The other arguments, and the text.
+    """
+    others, rows = list[str](), dict[str, list[str]]()
+    for flag, value in zip(overrides[::2], overrides[1::2], strict=True):
+        match = _NODE_PARAMETER.fullmatch(value) if flag in _FLAGS else None
+        name, is_set, given = match["assignment"].partition(":=") if match else [""] * 3
+        if match is None or not is_set:
+            others += [flag, value]
+            continue
+        rows.setdefault(match["node"], []).append(f"    {name}: {given}")
+    return others, "\n".join(
+        f"/**/{node}:\n  ros__parameters:\n" + "\n".join(lines)
+        for node, lines in rows.items()
+    )
+
+
 def run_graph(
     graph: Graph,
     overrides: Sequence[str] = (),
@@ -98,7 +129,8 @@ def run_graph(
 
     Args:
         graph: the graph.
-        overrides: further ROS arguments (``-p name:=value``, ``-r old:=new``).
+        overrides: further ROS arguments, pairs of a flag and its value
+            (``-p node:name:=value``, ``-r old:=new``).
         pages: whether nodes that open a page are run.
         seconds: how long to run; None runs until interrupted.
         check: count the messages of the graph's topics.
@@ -121,7 +153,16 @@ def run_graph(
         factories.insert(0, make_check)
     stop = StopEvent()
     factories += [partial(make, stop.set) for make in further]
-    arguments = ["--ros-args", "--params-file", str(graph.parameters), *overrides]
-    with NodeProcess(arguments, stop, defer) as process:
+    others, own = node_parameters(overrides)
+    arguments = ["--ros-args", "--params-file", str(graph.parameters)]
+    with ExitStack() as stack:
+        with TemporaryDirectory() as folder:
+            if own:
+                file = Path(folder) / "parameters.yaml"
+                file.write_text(own)
+                arguments += ["--params-file", str(file)]
+            process = stack.enter_context(
+                NodeProcess([*arguments, *others], stop, defer)
+            )
         process.run(factories, seconds)
     return checks[0].flows() if checks else []

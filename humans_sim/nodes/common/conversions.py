@@ -182,9 +182,11 @@ def transform(stamp: Any, parent: str, child: str, pose: pin.SE3) -> TransformSt
     return filled(TransformStamped(), fields)
 
 
-def odometry(stamp: Any, parent: str, q: np.ndarray, v: np.ndarray) -> Odometry:
+def odometry(
+    stamp: Any, parent: str, child: str, q: np.ndarray, v: np.ndarray
+) -> Odometry:
     """Odometry message of the base of a state; the twist is in the base's frame."""
-    return filled(Odometry(), ros_files.odometry_message(stamp, q, v, parent))
+    return filled(Odometry(), ros_files.odometry_message(stamp, q, v, parent, child))
 
 
 def marker_array(

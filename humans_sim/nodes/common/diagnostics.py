@@ -18,8 +18,16 @@ BEAT = 1.0
 REFUSED = "refused_messages"
 
 
+def is_beside(node: Node, status: str) -> bool:
+    """Whether the status of this name is of a node in the same namespace."""
+    name = status.partition(":")[0]
+    return name.rpartition("/")[0] == node.get_namespace().strip("/")
+
+
 class Diagnostics:
     """Counts what a part of a node does, and reports how it fares.
+
+    The status has the node's full name: several robots report on one topic.
 
     Args:
         hardware: what it is about, the name of a model.
@@ -30,7 +38,7 @@ class Diagnostics:
 
     def __init__(self, node: Node, part: str, hardware: str) -> None:
         self._node, self._hardware = node, hardware
-        self._name = f"{node.get_name()}: {part}"
+        self._name = f"{node.get_fully_qualified_name().lstrip('/')}: {part}"
         self._topic = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.counts, self._reported = Counter[str](), Counter[str]()
         self.last_refusal = ""

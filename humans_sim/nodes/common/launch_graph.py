@@ -25,7 +25,13 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
 from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.applications.graphs import Graph, controllers_file, read_graph
+from humans_sim.applications.graphs import (
+    Graph,
+    checked_namespace,
+    controllers_file,
+    read_graph,
+    tf_remappings,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource
@@ -57,12 +63,14 @@ def control_actions(given: dict[str, Any]) -> list[Action]:
     manager = Node(
         package="controller_manager",
         executable="ros2_control_node",
+        namespace=given["namespace"],
         output="screen",
         parameters=[str(file), sim_time],
     )
     spawner = Node(
         package="controller_manager",
         executable="spawner",
+        namespace=given["namespace"],
         output="screen",
         arguments=[*_CONTROLLERS, "--param-file", str(file)],
         parameters=[sim_time],
@@ -72,10 +80,11 @@ def control_actions(given: dict[str, Any]) -> list[Action]:
         entities=[spawner],
         handle_once=True,
     )
-    return [manager, RegisterEventHandler(loading), OpaqueFunction(function=_listen)]
+    listening = OpaqueFunction(function=_listen, args=[given["namespace"]])
+    return [manager, RegisterEventHandler(loading), listening]
 
 
-def _listen(context: LaunchContext) -> None:
+def _listen(context: LaunchContext, namespace: str) -> None:
     """Emit the event when the first message with states of joints comes."""
     node = get_ros_node(context)
 
@@ -87,7 +96,9 @@ def _listen(context: LaunchContext) -> None:
             )
 
     subscriptions = [
-        node.create_subscription(JointState, _STATES, take, qos_profile_sensor_data)
+        node.create_subscription(
+            JointState, f"{namespace}/{_STATES}", take, qos_profile_sensor_data
+        )
     ]
 
 
@@ -106,6 +117,7 @@ _TYPES: dict[str, type] = {
     "gui": bool,
     "use_sim_time": bool,
     "rviz": bool,
+    "publish_clock": bool,
     "use_fake_hardware": bool,
     "real_time_factor": float,
     "cmd_vel": list,
@@ -120,6 +132,8 @@ _WORDS: dict[type, str] = {
     list: "three numbers, as [0.05, 0, 0]",
 }
 _ENDED = "the simulation has ended"
+_PLACING = {"namespace": "", "frame_prefix": ""}
+"""Arguments of all graphs, and their defaults."""
 _FILES = ("params_file", "controllers_file", "file", "subject")
 """Arguments that name a file; some may be empty."""
 _WRIST_ARGUMENTS = {
@@ -140,6 +154,9 @@ _DESCRIPTIONS = {
     "gui": "true: opens the page of the browser viewer",
     "use_sim_time": "true: the nodes follow /clock",
     "params_file": "parameters of the nodes; the other arguments go over it",
+    "namespace": "of nodes and topics, as robot1; TF too, unless frames have a prefix",
+    "frame_prefix": "before names of frames, as robot1/: robots share a tree of TF",
+    "publish_clock": "false: another graph has the clock, which the simulation follows",
     "sync": "lockstep: each period waits for its command; free: the newest one counts",
     "real_time_factor": "largest speed, simulated over wall time; 0: as it can",
     "method": "event_driven or time_stepping; empty: as the parameters say",
@@ -170,8 +187,9 @@ def describe(
     """The nodes of a graph as processes; model, sync and cmd_vel are defaults.
 
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
-    ``params_file``, ``rviz`` and ``rviz_config``; where the graph simulates, ``sync``
-    and ``real_time_factor``; where that is a robot which walks or plays a motion,
+    ``params_file``, ``namespace``, ``frame_prefix``, ``rviz`` and ``rviz_config``;
+    where the graph simulates, ``sync``, ``real_time_factor`` and ``publish_clock``;
+    where that is a robot which walks or plays a motion,
     ``method``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
     ``subject`` and ``marker_set``; where it drives a robot, ``port`` and
     ``use_fake_hardware``; where no node of it commands the joints, ``ros2_control`` and
@@ -185,11 +203,12 @@ def describe(
         "gui": "true",
         "use_sim_time": str(simulates).lower(),
         "params_file": str(chosen.parameters),
+        **_PLACING,
         "rviz": "false",
         "rviz_config": str(resource("config", "rviz", f"{graph}.rviz")),
     }
     if simulates:
-        defaults |= {"sync": sync, "real_time_factor": "1.0"}
+        defaults |= {"sync": sync, "real_time_factor": "1.0", "publish_clock": "true"}
     if simulates and _MOVES & set(chosen.nodes):
         defaults["method"] = ""
     if _WALKS & set(chosen.nodes):
@@ -257,7 +276,11 @@ def _finite(text: str) -> float:
 
 
 def _check(given: dict[str, Any]) -> None:
-    """Refuse arguments that name a file, model, marker set or package not there."""
+    """Refuse arguments that name a file, model, marker set or package not there.
+
+    The namespace is written with its slash.
+    """
+    given["namespace"] = checked_namespace(given["namespace"])
     files = (*_FILES, "rviz_config") if given["rviz"] else _FILES
     for name in files:
         if given.get(name) and not is_file(Path(given[name])):
@@ -287,10 +310,14 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             continue
         keys = ("model", "use_sim_time")
         own: dict[str, Any] = {key: given[key] for key in keys if key in given}
+        if given["frame_prefix"]:
+            own["frame_prefix"] = given["frame_prefix"]
         if _PLAYER in graph.nodes:
             own |= {key: given[key] for key in ("subject", "marker_set")}
         if name == _CLOCK:
             own |= {key: given[key] for key in ("sync", "real_time_factor")}
+            if not given["publish_clock"]:
+                own["publish_clock"] = False
             own["use_sim_time"] = False
             if given.get("method"):
                 own["method"] = given["method"]
@@ -310,9 +337,10 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
                 package="humans_sim",
                 executable=name,
                 name=name,
-                # Without it the arguments are for any node, and the file, which names
-                # its nodes, would go over them.
-                namespace="",
+                # Even an empty one: without it the arguments are for any node, and the
+                # file, which names its nodes, would go over them.
+                namespace=given["namespace"],
+                remappings=tf_remappings(given["namespace"], given["frame_prefix"]),
                 output="screen",
                 parameters=[given["params_file"], own],
                 # The others would wait for its clock for ever.

@@ -27,11 +27,13 @@ from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
 from rclpy.node import Node
+from rclpy.parameter_service import ParameterService
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models import load_model
+from humans_sim.nodes.common.diagnostics import Diagnostics
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.observation.posture.subject import load_subject
 
@@ -89,8 +91,27 @@ class ProcessNode(Node):
     def __init__(self, name: str, **options: Any) -> None:
         ProcessNode.living.add(self)
         self._complete = False
-        super().__init__(name, **options)
+        self._starting: Diagnostics | None = None
+        super().__init__(name, start_parameter_services=False, **options)
         self._complete = True
+
+    def report_start(self, state: str) -> None:
+        """Say on ``/diagnostics`` why the node does not answer yet."""
+        if self._complete and self._starting is None:
+            self._starting = Diagnostics(self, "start", "")
+        if self._starting is not None:
+            self._starting.publish(state, "", "", {})
+
+    def answer_parameters(self) -> None:
+        """Serve parameters, as the node begins to spin.
+
+        Before, requests would wait for as long as it takes to make the nodes.
+        """
+        self._complete = False
+        self._parameter_service = ParameterService(self)
+        self._complete = True
+        if self._starting is not None:
+            self._starting.publish("started", "", "", {})
 
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **options: Any
@@ -162,13 +183,20 @@ class ProcessNode(Node):
         super().destroy_node()
 
 
+SHARED_FRAMES = frozenset({"earth", "map", "world"})
+"""Frames of REP-105 that are not one robot's: they have no prefix."""
+
+
 class ModelNode(ProcessNode):
     """A node that works on one model, given by the parameter ``model``.
 
-    The parameter ``subject``, the file of a calibrated person, goes over it.
+    The parameter ``subject``, the file of a calibrated person, goes over it. The
+    parameter ``frame_prefix`` stands before the names of all frames of the robot, so
+    that several share one tree of TF.
 
     Attributes:
         subject: the person, or None.
+        frame_prefix: before names of frames.
     """
 
     usual_model = "khr1"
@@ -187,6 +215,18 @@ class ModelNode(ProcessNode):
             if self.subject is None
             else self.subject.model()
         )
+        self.frame_prefix = given.text(
+            "frame_prefix", "", "before names of the robot's frames, as 'robot1/'"
+        )
+
+    def framed(self, frame: str) -> str:
+        """Name in messages of a frame of the robot; shared ones and none stay."""
+        shared = not frame or frame in SHARED_FRAMES
+        return frame if shared else self.frame_prefix + frame
+
+    def unframed(self, frame: str) -> str:
+        """The robot's own name of a frame of a message."""
+        return frame.removeprefix(self.frame_prefix)
 
 
 def node_class(kind: str) -> Callable[..., ModelNode]:

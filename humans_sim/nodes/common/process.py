@@ -30,6 +30,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.kernel_compilation import Compilation, report_compilation
+from humans_sim.nodes.common.diagnostics import BEAT
 from humans_sim.nodes.common.model_node import ProcessNode
 from humans_sim.nodes.common.process_end import deadline, remove_dead_segments
 
@@ -77,6 +78,7 @@ class Spinning:
             executor = _executor()
             for node in group:
                 executor.add_node(node)
+                node.answer_parameters()
             names = ", ".join(node.get_name() for node in group)
             # Daemons: a callback that does not return must not keep the process.
             thread = threading.Thread(
@@ -171,18 +173,27 @@ Leave = Callable[[int], None]
 """Leaves the middleware; where that hangs, ends the process with an exit code."""
 
 
-class _CompilationLog:
-    """Says once that kernels are compiled: a node is silent meanwhile."""
+class CompilationLog:
+    """Says that kernels are compiled, as nodes do not answer meanwhile.
+
+    Once in the log, and each second on ``/diagnostics``, for all nodes of the process.
+    """
 
     def __init__(self) -> None:
-        self._reported = False
+        self._reported_at = -math.inf
 
     def __call__(self, compilation: Compilation) -> None:
-        if not self._reported:
-            self._reported = True
+        """Take how far it is."""
+        now = time.monotonic()
+        if math.isinf(self._reported_at):
             rclpy.logging.get_logger("humans_sim").info(
                 "compiling kernels, once: this may take a minute"
             )
+        if now < self._reported_at + BEAT:
+            return
+        self._reported_at = now
+        for node in [node for node in ProcessNode.living if node.context.ok()]:
+            node.report_start(f"compiling kernels, {compilation.count} so far")
 
 
 class NodeProcess:
@@ -221,7 +232,7 @@ class NodeProcess:
         try:
             with (
                 self._stop.ending(self._break_off),
-                report_compilation(_CompilationLog()),
+                report_compilation(CompilationLog()),
             ):
                 for factory in factories:
                     self._nodes.append(factory())

@@ -15,6 +15,9 @@ from humans_sim.nodes.common.diagnostics import warn_refused
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 
+ODOMETRY = "odom"
+"""Topic of an estimate of the base."""
+
 
 class StateListener(ModelNode):
     """A node that keeps the last sound configuration it heard.
@@ -30,8 +33,10 @@ class StateListener(ModelNode):
         self._base: np.ndarray | None = None
         self.create_subscription(JointState, "joint_states", self._on_joints, 10)
         given = Parameters(self)
-        topic = given.text("odometry_topic", "odom", "where the base is")
-        self.create_subscription(Odometry, topic, self._on_odometry, 10)
+        self.odometry_topic = given.text(
+            "odometry_topic", ODOMETRY, "where the base is"
+        )
+        self.create_subscription(Odometry, self.odometry_topic, self._on_odometry, 10)
 
     def configuration(self) -> np.ndarray:
         """The configuration; without odometry the model stands on its contacts."""

@@ -268,6 +268,7 @@ class EntityServices:
             raise _RefusedError(code, str(error)) from error
         if frame in ("", self._node.settings.world):
             return pose
+        frame = self._node.unframed(frame)
         entities = self._known(frame)
         there = entities.pose(frame, self._node.run.q) * pin.XYZQUATToSE3(pose)
         return np.array(pin.SE3ToXYZQUAT(there))

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``dynamics``: simulates a model, and is the clock of its graph.
 
+With ``publish_clock: false`` another node is: it integrates up to ``/clock``, and
+begins anew where that goes back.
+
 Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,
 ``joint_commands`` (``position``), ``joint_trajectory`` and the action
 ``follow_joint_trajectory``. Gives ``/clock``, ``joint_states``, ``imu``,
 ``ground_contacts``, ``events``, ``<sole>/wrench``, ``ground_truth/odom``, ``/tf`` from
-world to base_link, and ``/diagnostics``; with a ``scene``, its bodies as frames of
-``/tf`` and as markers on ``scene``; on a ground that gives way ``ground/heights``,
-``ground/picture`` and ``ground/depth``; with ``record``, a run file. Services:
-``reset``, ``pause``, ``step``, ``push``.
+``world_frame`` to ``base_frame``, and ``/diagnostics``; with a ``scene``, its bodies as
+frames of ``/tf`` and as markers on ``scene``; on a ground that gives way
+``ground/heights``, ``ground/picture`` and ``ground/depth``; with ``record``, a run
+file. Services: ``reset``, ``pause``, ``step``, ``push``.
 
 With ``sync: lockstep`` the state at t_k is published and nothing moves until the
 command stamped t_k has come, or is overdue; with ``sync: free`` the simulation runs on
@@ -29,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from humans_msgs.msg import SimulationEvent
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError, HumansError
@@ -38,6 +42,7 @@ from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
+from humans_sim.nodes.common.conversions import nanoseconds_of
 from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import Alarm, ModelNode
 from humans_sim.nodes.common.parameters import Parameters
@@ -130,9 +135,10 @@ class Dynamics(ModelNode):
             self.model, self.settings.servos, self._lockstep, counts
         )
         self._trajectories: SimulatedTrajectories | None = None
+        self._allowed = 0  # what /clock said, where another node publishes it [ns]
         self._told: StepsTold | None = None
         scene = self.settings.scene
-        self._pushes = WaitingPushes(self.model, self.settings.world)
+        self._pushes = WaitingPushes(self.model, self.settings.world, self.unframed)
         if scene is not None:
             self._pushes.set_bodies([body.name for body in scene.bodies])
         self._recording = Recording(
@@ -154,9 +160,9 @@ class Dynamics(ModelNode):
     def _make_topics(self) -> None:
         settings, commands = self.settings, self._commands
         self.create_subscription(JointState, commands.topic, self._on_command, DEPTH)
-        self._topics = DynamicsTopics(
-            self, settings.world, settings.tf, settings.sensors
-        )
+        self._topics = DynamicsTopics(self, settings)
+        if not settings.is_clock:
+            self.create_subscription(Clock, "/clock", self._on_clock, DEPTH)
         self._scene_topics: SceneTopics | None = None
         if settings.shows_scene:
             self._scene_topics = self._make_scene_topics()
@@ -212,7 +218,10 @@ class Dynamics(ModelNode):
     @property
     def stamp(self) -> int:
         """Simulation time of the published state [ns]."""
-        return round(self._k * self._period * 1e9)
+        return self._stamp_of(self._k)
+
+    def _stamp_of(self, k: int) -> int:
+        return round(k * self._period * 1e9)
 
     @property
     def _runs(self) -> bool:
@@ -222,12 +231,20 @@ class Dynamics(ModelNode):
     def _waits_for_command(self) -> bool:
         return self._lockstep and self._commands.command is None
 
+    @property
+    def _waits_for_clock(self) -> bool:
+        return (
+            not self.settings.is_clock and self._stamp_of(self._k + 1) > self._allowed
+        )
+
     def _wait_anew(self) -> None:
         self._due = time.monotonic()
         self._deadline = self._due + self.settings.timeout
 
     def _wait(self) -> float:
-        """Wall time until the next period is due [s]."""
+        """Wall time until the next period is due [s]; infinite: a message is due."""
+        if self._waits_for_clock:
+            return math.inf
         now = time.monotonic()
         wait = 0.0 if self._steps else self._due - now
         if self._waits_for_command:
@@ -338,6 +355,8 @@ class Dynamics(ModelNode):
             state = "failed"
         elif self.paused:
             state = "paused"
+        elif self._waits_for_clock:
+            state = "waiting for /clock"
         elif self._waits_for_command:
             state = "waiting for a command"
         diagnostics, now = self._diagnostics, time.monotonic()
@@ -354,6 +373,17 @@ class Dynamics(ModelNode):
         self._reported_at = now
 
     # -- commands --------------------------------------------------------------------
+
+    def _on_clock(self, message: Clock) -> None:
+        """Integrate up to the clock, or begin anew where it went back."""
+        before, self._allowed = self._allowed, nanoseconds_of(message.clock)
+        if self._allowed >= before:
+            self._go()
+            return
+        try:
+            self.restart(*self.settings.start(self.model))
+        except HumansError as error:
+            self._refuse("/clock", error)
 
     def _on_command(self, message: JointState) -> None:
         try:

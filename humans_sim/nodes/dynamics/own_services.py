@@ -7,7 +7,7 @@ the node.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,10 +53,13 @@ class WaitingPushes:
 
     Args:
         world: name of the frame of the ground truth.
+        unframed: gives the model's name of a frame of a message.
     """
 
-    def __init__(self, model: Model, world: str) -> None:
-        self._model, self._world = model, world
+    def __init__(
+        self, model: Model, world: str, unframed: Callable[[str], str]
+    ) -> None:
+        self._model, self._world, self._unframed = model, world, unframed
         self._bodies: frozenset[str] = frozenset()
         self._waiting: list[_Push] = []
 
@@ -88,7 +91,7 @@ class WaitingPushes:
         frame = request.header.frame_id
         push = _Push(
             stamp,
-            "" if frame == self._world else frame,
+            "" if frame == self._world else self._unframed(frame),
             request.link_name,
             vector_of(request.point),
             vector_of(request.impulse),

@@ -29,6 +29,7 @@ from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
+from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
@@ -77,7 +78,13 @@ class DynamicsSettings:
     )
     paused: bool = setting(False, "wait for pause or step", name="start_paused")
     world: str = setting("world", "frame of the ground truth", name="world_frame")
-    tf: bool = setting(True, "transform from world to base_link", name="publish_tf")
+    base: str = setting(
+        BASE_LINK, "frame of the base in ground truth", name="base_frame"
+    )
+    tf: bool = setting(True, "transform from world to base_frame", name="publish_tf")
+    is_clock: bool = setting(
+        True, "the node is the clock; false: it follows /clock", name="publish_clock"
+    )
     posture: str = setting(NEUTRAL, "posture at the start")
     height: float = setting(
         0.0, "height above standing at the start [m]", 0.0, name="start_height"
@@ -190,8 +197,11 @@ class DynamicsSettings:
         )
 
     def pace(self, factor: float) -> float:
-        """Least wall time between states at a real-time factor, 0 for none [s]."""
-        return self.period / factor if factor else 0.0
+        """Least wall time between states at a real-time factor, 0 for none [s].
+
+        Where another node is the clock, that one's factor counts.
+        """
+        return self.period / factor if factor and self.is_clock else 0.0
 
     def servo_problem(self, model: Model) -> str:
         """Why servos that nobody chose cannot carry the model; else empty."""

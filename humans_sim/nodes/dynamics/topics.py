@@ -30,7 +30,6 @@ from humans_sim.contact.geometry.solids import Box
 from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
     ImuData,
     filled,
@@ -50,6 +49,7 @@ from humans_sim.nodes.common.scene_messages import (
 )
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
 from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
+from humans_sim.nodes.dynamics.settings import DynamicsSettings
 from humans_sim.results.records import Event, Sample
 from humans_sim.results.ros_files import head, xyz
 from humans_sim.soft.ground.deformable_ground import DeformableGround
@@ -79,19 +79,17 @@ class State:
 
 
 class DynamicsTopics:
-    """Publishes states and events.
+    """Publishes states and events, by the settings."""
 
-    Args:
-        tf: whether the transform from world to base_link is published.
-    """
-
-    def __init__(
-        self, node: ModelNode, world: str, tf: bool, sensors: NodeSensors
-    ) -> None:
-        self._imu_frame, self._variances = sensors.imu.frame, sensors.covariances()
-        self._model, self._world = node.model, world
+    def __init__(self, node: ModelNode, settings: DynamicsSettings) -> None:
+        sensors, framed = settings.sensors, node.framed
+        self._imu_frame = framed(sensors.imu.frame)
+        self._variances = sensors.covariances()
+        self._model, self._world = node.model, settings.world
+        self._base, tf = framed(settings.base), settings.tf
+        self._sole_frames = [framed(sole.name) for sole in node.model.soles]
         make = node.create_publisher
-        self._clock = make(Clock, "/clock", DEPTH)
+        self._clock = make(Clock, "/clock", DEPTH) if settings.is_clock else None
         self._joint_states = make(JointState, "joint_states", DEPTH)
         self._measured = make(JointState, "measured_joint_states", DEPTH)
         self._imu = make(Imu, "imu", DEPTH)
@@ -108,23 +106,24 @@ class DynamicsTopics:
         """Publish the state of a time [ns]; joint_states come last."""
         stamp, sample, world = time_of(now), state.sample, self._world
         names = self._model.joint_names
-        self._clock.publish(Clock(clock=stamp))
+        if self._clock is not None:
+            self._clock.publish(Clock(clock=stamp))
         # Making a message takes longer than asking whether anybody listens.
         if self._contacts.get_subscription_count():
             self._contacts.publish(
                 contact_states(stamp, world, soles, state.points, state.loads)
             )
-        for topic, load, felt in zip(
-            self._wrenches, state.loads, state.readings.feet, strict=True
+        for topic, frame, felt in zip(
+            self._wrenches, self._sole_frames, state.readings.feet, strict=True
         ):
             wrench = {"force": xyz(felt.force), "torque": xyz(felt.torque)}
-            fields = {"header": head(stamp, load.name), "wrench": wrench}
+            fields = {"header": head(stamp, frame), "wrench": wrench}
             topic.publish(filled(WrenchStamped(), fields))
         q, v = sample.q[: self._model.nq], sample.v[: self._model.nv]
         if self._odometry.get_subscription_count():
-            self._odometry.publish(odometry(stamp, world, q, v))
+            self._odometry.publish(odometry(stamp, world, self._base, q, v))
         if self._tf is not None and self._tf.get_subscription_count():
-            base = transform(stamp, world, BASE_LINK, pin.XYZQUATToSE3(q[:7]))
+            base = transform(stamp, world, self._base, pin.XYZQUATToSE3(q[:7]))
             self._tf.publish(TFMessage(transforms=[base]))
         inertial, attitude = state.readings.imu, state.readings.attitude
         data = ImuData(
@@ -213,7 +212,7 @@ class SceneTopics:
         bodies: Sequence[SceneBody],
         ground: Ground,
     ) -> None:
-        self._world = world
+        self._world, self._framed = world, node.framed
         make = node.create_publisher
         self._markers = make(MarkerArray, "scene", _SCENE_DEPTH)
         self._tf = make(TFMessage, "/tf", _TF_DEPTH) if tf else None
@@ -247,7 +246,7 @@ class SceneTopics:
         """Publish where the bodies are at a time [ns]."""
         stamp = time_of(now)
         frames = [
-            transform(stamp, self._world, name, pose)
+            transform(stamp, self._world, self._framed(name), pose)
             for name, pose in zip(self._names, poses, strict=True)
         ]
         if frames and self._tf is not None and self._tf.get_subscription_count():

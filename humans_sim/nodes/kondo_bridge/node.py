@@ -478,7 +478,7 @@ class KondoBridge(LifecycleModelNode):
             self._send(time_of(now.nanoseconds - age), read.angles)
 
     def _send(self, stamp: Any, angles: Mapping[str, float]) -> None:
-        frame, values = self._settings.frame, list(angles.values())
+        frame, values = self.framed(self._settings.frame), list(angles.values())
         self._states.publish(joint_state(stamp, list(angles), values, frame=frame))
 
     def _publish_source(self, source: str) -> None:

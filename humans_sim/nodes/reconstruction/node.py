@@ -322,13 +322,13 @@ class Reconstruction(ModelNode):
             stamp=message.header.stamp, frame_id=message.header.frame_id or _WORLD
         )
         # Publish the base, then the joints: whoever draws these knows where.
-        stamp, parent = header.stamp, header.frame_id
-        moving = odometry(stamp, parent, frame.q, frame.v)
+        stamp, parent, child = header.stamp, header.frame_id, self.framed(BASE_LINK)
+        moving = odometry(stamp, parent, child, frame.q, frame.v)
         moving.pose.covariance = np.diag(frame.std[:6] ** 2).ravel()
         self._odometry.publish(moving)
         if self._places_base:
             base = pin.XYZQUATToSE3(frame.q[:7])
-            moved = transform(stamp, parent, BASE_LINK, base)
+            moved = transform(stamp, parent, child, base)
             self._tf.publish(TFMessage(transforms=[moved]))
         self._joint_states.publish(
             joint_state(stamp, self.model.joint_names, frame.q[7:], frame.v[6:])

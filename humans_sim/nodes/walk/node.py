@@ -112,7 +112,7 @@ class Walk(ModelNode):
         self._synchronizer = StampSynchronizer(_STATES, [_IMU, self._left, self._right])
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
-        self._frame = "odom"
+        self._frame = self.framed("odom")
         odometry = self._settings.odometry_topic
         self._reports = TickReports(
             lambda: bool(self.count_publishers(odometry)), self._publish_status

@@ -67,6 +67,23 @@ def fit_base(
     return base
 
 
+def base_over(
+    references: Sequence[pin.SE3],
+    in_base: Sequence[pin.SE3],
+    weights: np.ndarray,
+    turn: np.ndarray,
+) -> pin.SE3:
+    """The base pose of a known rotation (3, 3) over the places of feet.
+
+    References, feet and weights as of :func:`fit_base`, the weights with the sum 1.
+    """
+    places = [
+        reference.translation - turn @ foot.translation
+        for reference, foot in zip(references, in_base, strict=True)
+    ]
+    return pin.SE3(turn, weights @ np.array(places))
+
+
 def fit_velocity(
     in_base: Sequence[pin.SE3],
     foot_velocities: Sequence[np.ndarray],

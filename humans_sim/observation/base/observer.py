@@ -20,6 +20,10 @@ foot. Where we depart from the manual:
 - All feet on the ground may be used together; or the one that is there longest, while
   the places of the others are averaged, which encoders that round call for. Where the
   height of a level floor is known, they are those of the closed chain.
+- Where an inertial unit says how the base is turned, feet say only where they are: a
+  foot that rolls over an edge or turns as it slips does not turn the estimate. The
+  heading counts from that of the estimate at the first such call.
+- The estimate has a covariance (:mod:`~humans_sim.observation.base.drift`).
 
 Also its checked measurements, and its references: soles and a suspension.
 """
@@ -38,12 +42,15 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK, QUATERNION_TOLERANCE
 from humans_sim.models.links import SUSPENSION_PREFIX
+from humans_sim.models.points import frame_index
 from humans_sim.observation.base.base_fit import (
+    base_over,
     fit_base,
     fit_velocity,
     levelled,
     relative_motion,
 )
+from humans_sim.observation.base.drift import DriftCovariance, DriftRates, heading_of
 
 
 class ObservationError(HumansError, ValueError):
@@ -90,6 +97,14 @@ def checked_forces(soles: Sequence[str], forces: Mapping[str, float]) -> list[fl
         if not math.isfinite(value):
             raise ObservationError(f"sole_forces: {name} is {value}")
     return values
+
+
+def checked_attitude(quaternion: np.ndarray) -> np.ndarray:
+    """Rotation (3, 3) of a quaternion (x, y, z, w) of unit length."""
+    values = np.asarray(quaternion, dtype=float)
+    if values.shape != (4,) or not abs(values @ values - 1.0) <= QUATERNION_TOLERANCE:
+        raise ObservationError(f"the attitude is no unit quaternion: {values}")
+    return np.asarray(pin.Quaternion(values).normalized().matrix())
 
 
 THRESHOLDS = {"bip": 40.0}
@@ -169,6 +184,8 @@ class BaseEstimate:
         position: of base_link in the world (3,) [m].
         quaternion: of base_link in the world, (x, y, z, w) (4,).
         velocity: linear [m/s] and angular [rad/s], in base_link (6,).
+        covariance: of place [m] and rotation [rad], in axes of the world (6, 6).
+        velocity_std: standard deviations of the velocity (6,).
         reference: name of the sole that is trusted first, ``suspension`` or
             ``dead_reckoning``.
         feet: all soles that are well on the ground, in the order of trust.
@@ -181,6 +198,8 @@ class BaseEstimate:
     position: np.ndarray
     quaternion: np.ndarray
     velocity: np.ndarray
+    covariance: np.ndarray
+    velocity_std: np.ndarray
     reference: str
     feet: tuple[str, ...]
     mismatch: float
@@ -214,6 +233,7 @@ class BaseObserver:
         release: float = RELEASE,
         floor_height: float | None = None,
         suspension: Sequence[str] | None = None,
+        drift: DriftRates | None = None,
     ) -> None:
         """Prepare; the first call of :meth:`update` starts it.
 
@@ -236,6 +256,7 @@ class BaseObserver:
                 laid on it. None: nothing is known about the ground.
             suspension: tags of one link that do not move while no foot is on the
                 ground; by default those called ``suspension_...``; () for none.
+            drift: what the covariance assumes.
 
         Raises:
             ParameterError: a parameter does not fit the model.
@@ -263,6 +284,9 @@ class BaseObserver:
         self._zero = pin.neutral(model.pin)
         neutral = model.neutral()
         self._lever = float(neutral[2]) or 1.0
+        self._drift = DriftCovariance(
+            drift or DriftRates(), self._lever, floor_height is not None
+        )
         if standing is not None:
             standing = model.check_configuration(standing).copy()
         elif start is None:
@@ -296,6 +320,9 @@ class BaseObserver:
         self._velocity = np.zeros(6)
         self._supported = 0.0
         self._stood = False
+        self._heading: float | None = None
+        self._reference = ""
+        self._drift.begin(self._base)
         self._feet = [self._body(name, name) for name in self.soles]
         self._hanger = None
         if self.suspension is not None:
@@ -308,6 +335,7 @@ class BaseObserver:
         joint_speeds: np.ndarray | None = None,
         *,
         sole_forces: Mapping[str, float],
+        attitude: np.ndarray | None = None,
     ) -> BaseEstimate:
         """Take measurements, give the base. Refused ones change nothing.
 
@@ -317,6 +345,8 @@ class BaseObserver:
             joints: angles in the order of ``model.joint_names`` [rad].
             joint_speeds: in the same order [rad/s]; None: velocity by differences.
             sole_forces: normal force on each sole, summed, by its name [N].
+            attitude: of base_link by an inertial unit, quaternion (x, y, z, w); its
+                heading counts from anywhere.
 
         Raises:
             ObservationError: a measurement is missing, of the wrong size, not finite,
@@ -327,7 +357,8 @@ class BaseObserver:
         if speeds is not None:
             speeds = checked_joints(self.model, speeds, "joint_speeds")
         forces = checked_forces(self.soles, sole_forces)
-        first = self._time is None
+        seen = None if attitude is None else checked_attitude(attitude)
+        first, last = self._time is None, self._base.copy()
         dt = 0.0 if self._time is None else t - self._time
         self._time = t
         before = self._look(joints)
@@ -344,6 +375,13 @@ class BaseObserver:
             self._velocity = self._moving(held, before, speeds, dt)
         else:
             self._reckon(dt)
+        if seen is not None:
+            self._turn(seen, held)
+            if speeds is not None and held and dt:
+                spin = pin.log3(last.rotation.T @ self._base.rotation) / dt
+                self._velocity = self._spinning(held, speeds, spin)
+        name = held[0].name if held else DEAD_RECKONING
+        self._follow_drift(name, seen is not None, dt)
         feet = [foot for foot in self._feet if foot.on_ground]
         mismatch = 0.0
         for foot in feet:
@@ -364,17 +402,38 @@ class BaseObserver:
             position=pose[:3],
             quaternion=pose[3:],
             velocity=self._velocity.copy(),
-            reference=held[0].name if held else DEAD_RECKONING,
+            covariance=self._drift.matrix(seen is not None),
+            velocity_std=self._drift.velocity_std(seen is not None),
+            reference=self._reference,
             feet=tuple(foot.name for foot in feet),
             mismatch=mismatch,
             unsupported=t - self._supported,
         )
 
+    def _turn(self, seen: np.ndarray, held: Sequence[Body]) -> None:
+        """Turn the base as the inertial unit has it, over the places of its feet."""
+        if self._heading is None:
+            self._heading = heading_of(self._base.rotation) - heading_of(seen)
+        turn = pin.utils.rotate("z", self._heading) @ seen
+        if not held:
+            self._base.rotation = turn
+            return
+        references = [body.reference for body in held]
+        in_base = [body.in_base for body in held]
+        self._base = base_over(references, in_base, self._weights(held), turn)
+
+    def _follow_drift(self, reference: str, led: bool, dt: float) -> None:
+        if reference != self._reference:
+            self._drift.step(self._base, led)
+        if reference == DEAD_RECKONING:
+            self._drift.reckon(dt, led)
+        self._reference = reference
+
     def _sole_poses(self, q: np.ndarray) -> dict[str, pin.SE3]:
         return {name: self.model.frame_pose(q, name) for name in self.soles}
 
     def _body(self, name: str, frame: str) -> Body:
-        return Body(name, int(self.model.pin.getFrameId(frame)), pin.SE3.Identity())
+        return Body(name, frame_index(self.model.pin, frame), pin.SE3.Identity())
 
     def _bodies(self) -> list[Body]:
         return self._feet + ([self._hanger] if self._hanger else [])
@@ -419,10 +478,8 @@ class BaseObserver:
         """The reference pose of a foot that has landed at a place."""
         if self._floor is None:
             return place
-        forward = place.rotation[:, 0]
-        heading = math.atan2(forward[1], forward[0])
         position = np.array([*place.translation[:2], self._floor])
-        return pin.SE3(pin.utils.rotate("z", heading), position)
+        return pin.SE3(pin.utils.rotate("z", heading_of(place.rotation)), position)
 
     def _in_chain(
         self, oldest: Body, foot: Body, place: pin.SE3, averaged: bool
@@ -464,6 +521,20 @@ class BaseObserver:
             velocities.append(rows[:, 6:] @ speeds)
         in_base = [body.in_base for body in held]
         return fit_velocity(in_base, velocities, self._weights(held), self._lever)
+
+    def _spinning(
+        self, held: Sequence[Body], speeds: np.ndarray, spin: np.ndarray
+    ) -> np.ndarray:
+        """Velocity of the base over feet whose places stand still (6,)."""
+        model, data = self.model.pin, self.model.buffers
+        linear = [
+            -np.cross(spin, body.in_base.translation)
+            - body.in_base.rotation
+            @ pin.getFrameJacobian(model, data, body.frame, pin.LOCAL)[:3, 6:]
+            @ speeds
+            for body in held
+        ]
+        return np.concatenate([self._weights(held) @ np.array(linear), spin])
 
     def _reckon(self, dt: float) -> None:
         """Go on with the last velocity: straight on in the world, turning alike."""

@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.models.model import Model
-from humans_sim.models.points import to_humans
+from humans_sim.models.points import frame_index, to_humans
 from humans_sim.observation.draft.landmarks import LabelMeaning, Landmarks
 from humans_sim.observation.draft.placing import FAR, Fit
 from humans_sim.observation.markers.marker_set import SetMarker
@@ -221,5 +221,5 @@ class FittedPerson:
 
     def _local(self, link: str, point: np.ndarray) -> np.ndarray:
         """A point in a segment's frame, HuMAnS axes (3,) [m]."""
-        frame = self._model.pin.getFrameId(link)
+        frame = frame_index(self._model.pin, link)
         return np.asarray(to_humans(self._data.oMf[frame].actInv(point)))

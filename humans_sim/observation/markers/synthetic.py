@@ -14,7 +14,7 @@ from humans_sim.control.trajectories.trajectory import Sway
 from humans_sim.core.budget import FRAMES
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
-from humans_sim.models.points import PointSet, to_ros
+from humans_sim.models.points import PointSet, frame_index, to_ros
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     MarkerSet,
@@ -80,7 +80,7 @@ def marker_positions(model: Model, marker_set: MarkerSet, q: np.ndarray) -> np.n
     """Where the markers of a set are in postures (n, nq): (n, m, 3) [m]."""
     joints, local = [], []
     for marker in marker_set.markers:
-        frame = model.pin.frames[model.pin.getFrameId(marker.segment)]
+        frame = model.pin.frames[frame_index(model.pin, marker.segment)]
         joints.append(int(frame.parentJoint))
         local.append(frame.placement.act(to_ros(marker.at)))
     points = PointSet(model.pin, joints, np.array(local))

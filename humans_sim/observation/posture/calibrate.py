@@ -25,7 +25,7 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models.angles import joint_angles
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
-from humans_sim.models.points import to_humans, to_ros
+from humans_sim.models.points import frame_index, to_humans, to_ros
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.bundle import Bundle, Frames
@@ -264,7 +264,7 @@ def _found(
     lengths = dict(zip(shape.names, bundle.sizes[1:].tolist(), strict=True))
     local = []  # places in the segments' frames, HuMAnS axes
     for marker, at in zip(known.markers, bundle.places(), strict=True):
-        frame = model.pin.frames[model.pin.getFrameId(marker.segment)]
+        frame = model.pin.frames[frame_index(model.pin, marker.segment)]
         local.append(to_humans(frame.placement.actInv(at)))
     subject = Subject(
         model.name,
@@ -306,7 +306,7 @@ def _supporting(model: Model) -> np.ndarray:
     """Which joints are between the base and a sole: they bear who stands (n,)."""
     found = np.zeros(len(model.joint_names), dtype=bool)
     for sole in model.soles:
-        joint = model.pin.frames[model.pin.getFrameId(sole.name)].parentJoint
+        joint = model.pin.frames[frame_index(model.pin, sole.name)].parentJoint
         for above in model.pin.supports[joint]:
             if above >= 2:
                 found[above - 2] = True

@@ -32,7 +32,7 @@ from humans_sim.models.conventions import (
     segments_of,
 )
 from humans_sim.models.model import Model
-from humans_sim.models.points import to_humans, to_ros
+from humans_sim.models.points import frame_index, to_humans, to_ros
 from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def _markers(
     by_joint = {segment.pin_joint: segment.name for segment in segments}
     names: set[str] = set()
     for marker in placed:
-        frame = model.pin.frames[model.pin.getFrameId(marker.segment)]
+        frame = model.pin.frames[frame_index(model.pin, marker.segment)]
         body = by_joint.get(int(frame.parentJoint))
         if body is None:
             raise ParameterError(

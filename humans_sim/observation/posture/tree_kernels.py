@@ -18,7 +18,7 @@ import pinocchio as pin
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.models.model import Model
-from humans_sim.models.points import to_ros
+from humans_sim.models.points import frame_index, to_ros
 from humans_sim.observation.markers.marker_set import SetMarker
 
 BASE = 6
@@ -236,7 +236,7 @@ def marker_bodies(
     """Body of each marker (m,), and its place in the body's frame (m, 3) [m]."""
     body, local = [], []
     for marker in markers:
-        frame = model.pin.frames[model.pin.getFrameId(marker.segment)]
+        frame = model.pin.frames[frame_index(model.pin, marker.segment)]
         body.append(int(frame.parentJoint) - 1)
         local.append(frame.placement.act(to_ros(marker.at)))
     return np.array(body, dtype=np.int64), np.array(local).reshape(-1, 3)

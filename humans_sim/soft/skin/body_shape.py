@@ -23,6 +23,7 @@ from humans_sim.core.kernels import kernel
 from humans_sim.core.resources import resource
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models import Model
+from humans_sim.models.points import frame_index
 from humans_sim.soft.errors import SoftError
 
 OFFSET, FRONT, OUT, POWER = 0, 2, 4, 6
@@ -490,7 +491,7 @@ class _Stations:
 
 def _parent_link(model: Model, link: str) -> str:
     """The nearest body above a link that is no elementary rotation."""
-    frame = model.pin.frames[model.pin.getFrameId(link)]
+    frame = model.pin.frames[frame_index(model.pin, link)]
     joint = int(frame.parentJoint)
     bodies = {
         int(f.parentJoint): f.name

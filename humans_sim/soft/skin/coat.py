@@ -32,6 +32,7 @@ import pinocchio as pin
 from scipy.interpolate import CubicHermiteSpline
 
 from humans_sim.core.budget import COAT_MASSES, LINKS, SAMPLES
+from humans_sim.models.points import frame_index
 from humans_sim.results.records import Sample
 from humans_sim.results.run import Run
 from humans_sim.soft.errors import CouplingError, SoftError
@@ -336,7 +337,7 @@ def point_jacobian(
     data = model.data()
     pin.computeJointJacobians(model.pin, data, q)
     pin.updateFramePlacements(model.pin, data)
-    frame, axes = model.pin.getFrameId(link), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    frame, axes = frame_index(model.pin, link), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     full = pin.getFrameJacobian(model.pin, data, frame, axes)
     offset = data.oMf[frame].rotation @ place
     return np.asarray(full[:3] - pin.skew(offset) @ full[3:])
@@ -390,7 +391,9 @@ class CoatReaction:
         self._coat, self.system = coat, system
         self._data = system.model.data()
         self._anchors = coat.anchors
-        self._frames = [system.model.pin.getFrameId(link) for link, _ in self._anchors]
+        self._frames = [
+            frame_index(system.model.pin, link) for link, _ in self._anchors
+        ]
         self._network: NetworkSimulation | None = None
         self.held = np.zeros(system.nv)
         self.due = self._start = 0.0
@@ -457,7 +460,7 @@ class CoatReaction:
         names = [piece.link for piece in coat.pieces] + [b.link for b in coat.balls]
         poses = {}
         for name in names:
-            pose = self._data.oMf[system.model.pin.getFrameId(name)]
+            pose = self._data.oMf[frame_index(system.model.pin, name)]
             poses[name] = (np.array(pose.rotation), np.array(pose.translation))
         network = NetworkSimulation(coat.network(poses), coat.period, system.gravity)
         self.longest_period = safe_period(network.network)

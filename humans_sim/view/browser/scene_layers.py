@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +20,13 @@ from humans_sim.core.bounded_text import parse_xml
 from humans_sim.models import Model
 from humans_sim.models.collision_shapes import (
     VISUAL,
+    MissingMeshError,
     find_mesh,
     read_mesh,
     shape_elements,
 )
 from humans_sim.models.files.urdf_elements import number, numbers
+from humans_sim.models.points import frame_index
 from humans_sim.results.record import sound_record
 from humans_sim.results.run import Run
 from humans_sim.soft.ground.footprints import Footprints
@@ -363,8 +366,10 @@ class Solid:
 def solids(model: Model) -> list[Solid]:
     """All drawn solids of a model; plain ones where its file draws none.
 
+    Meshes that are not there are left out.
+
     Raises:
-        ModelFileError: a mesh of the URDF is missing or unreadable.
+        ModelFileError: a mesh of the URDF is unreadable.
     """
     robot = parse_xml(model.urdf(), model.parts.source)
     colours = {
@@ -372,12 +377,13 @@ def solids(model: Model) -> list[Solid]:
         for material in robot.iter("material")
         if (colour := material.find("color")) is not None
     }
-    meshes = [
-        Solid(f"{name}_{k}", joint, pose, _mesh(model, shape), _colour(visual, colours))
-        for k, (name, joint, pose, shape, visual) in enumerate(
-            shape_elements(model, VISUAL)
-        )
-    ]
+    meshes = []
+    for k, (name, joint, pose, shape, visual) in enumerate(
+        shape_elements(model, VISUAL)
+    ):
+        with suppress(MissingMeshError):
+            mesh, rgb = _mesh(model, shape), _colour(visual, colours)
+            meshes.append(Solid(f"{name}_{k}", joint, pose, mesh, rgb))
     if meshes:
         return meshes
     # Convex bodies around joint centres and tags.
@@ -387,7 +393,7 @@ def solids(model: Model) -> list[Solid]:
         parent = int(tree.parents[child])
         points[parent].append(np.array(tree.jointPlacements[child].translation))
     for tag in model.parts.tags:
-        frame = tree.frames[tree.getFrameId(tag.link)]
+        frame = tree.frames[frame_index(tree, tag.link)]
         points[int(frame.parentJoint)].append(frame.placement.act(tag.position))
     for joint, own in points.items():
         corners = (np.array(own)[:, None] + thick[None]).reshape(-1, 3)

@@ -150,6 +150,11 @@ class PlannedStep:
     corners: np.ndarray
     colour: tuple[int, int, int]
 
+    def moved(self, pose: pin.SE3) -> PlannedStep:
+        """The step of a plan in a frame that has a pose in the world."""
+        corners = self.corners @ pose.rotation.T + pose.translation
+        return PlannedStep(corners, self.colour)
+
 
 class StepPlan:
     """Predicts where the real feet will make the steps of a plan.

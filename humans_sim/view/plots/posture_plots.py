@@ -25,6 +25,7 @@ from humans_sim.core.arrays import by_rows, release, row_slices
 from humans_sim.core.constants import GRAVITY
 from humans_sim.models.angles import Column
 from humans_sim.models.conventions import HUMANS
+from humans_sim.models.points import frame_index
 from humans_sim.observation.posture.export import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.plots.figure_panels import (
@@ -193,7 +194,7 @@ def stride_curves(
     tree = result.model.pin
     legs: set[str] = set()
     for sole in result.model.soles:
-        joint = tree.frames[tree.getFrameId(sole.name)].parentJoint
+        joint = tree.frames[frame_index(tree, sole.name)].parentJoint
         legs |= {tree.names[j] for j in tree.supports[joint] if j >= 2}
     shown = result.angles(convention)
     groups = [

@@ -16,6 +16,7 @@ from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.models.legs import contacts_of, sole_named
+from humans_sim.models.points import frame_index
 from humans_sim.results.event_states import ImpactSamples, with_event_samples
 from humans_sim.view.plots.figure_panels import (
     LEFT,
@@ -342,7 +343,7 @@ def _shown(
 def _leg(motion: RunMotion, sole: str) -> list[int]:
     """Joints between the base and a sole, by their places in ``joint_names``."""
     model = motion.model.pin
-    joint = model.frames[model.getFrameId(sole)].parentJoint
+    joint = model.frames[frame_index(model, sole)].parentJoint
     return [int(j) - 2 for j in model.supports[joint] if j >= 2]
 
 

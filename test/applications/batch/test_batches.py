@@ -99,6 +99,27 @@ def test_the_tree_of_results_is_that_of_the_recordings(
     assert len(within) == len(jobs)  # results are no recordings
 
 
+def test_folders_of_the_manual(human: hs.Model, tmp_path: Path) -> None:
+    """Measures/Condition/Subject01, and one file with the sizes of all (9.6)."""
+    parameters = tmp_path / "Measures" / "ReconstructionParameters.csv"
+    folder = parameters.parent / "Walking" / "Subject01"
+    folder.mkdir(parents=True)
+    tall = human.with_height(1.9)
+    hs.write_reconstruction_parameters(parameters, "01", tall)
+    trial = tags_of(tall, swaying(tall, 4))
+    write_trc(trial, folder / "fl_c_dat#106.trc")
+    (job,) = plan_batch([parameters.parent], tmp_path / "out", None, QUICK)
+    assert job.name == "Walking/Subject01/106" and job.person is not None
+    model, _ = job.person.load()
+    assert model.height == pytest.approx(tall.height, abs=1e-3)
+    (done,) = run_batch([job])
+    assert done.state == "done" and done.summary["rms"] < 1e-3
+    folder.rename(folder.with_name("Subject02"))
+    (other,) = plan_batch([parameters.parent], tmp_path / "out", None, QUICK)
+    (failed,) = run_batch([other])
+    assert failed.state == "failed" and "no subject 02, but 01" in failed.message
+
+
 def test_places_that_clash(human: hs.Model, tmp_path: Path) -> None:
     """Nothing is written over something else."""
     source = few(tmp_path / "in", human)

@@ -10,7 +10,7 @@ import pytest
 
 from humans_sim.contact.geometry.convex_cores import ConvexSolid, SolidTable
 from humans_sim.contact.geometry.convex_distance import solid_separation
-from humans_sim.contact.geometry.convex_pairs import pair_points, spread_out
+from humans_sim.contact.geometry.convex_pairs import _overlap, pair_points, spread_out
 from humans_sim.contact.geometry.link_pairs import coal_solid
 
 SIZE = np.array([0.2, 0.1, 0.04])
@@ -107,3 +107,14 @@ def test_few_points_of_many() -> None:
     chosen = spread_out(points, np.where(np.arange(12) == 5, -1.0, 0.0), 4)
     assert chosen[0] == 5
     assert sorted(int(k) for k in chosen) == [2, 5, 8, 11]
+
+
+def test_faces_without_an_area() -> None:
+    """A face seen from its side and an edge seen along it give heights, no error."""
+    square = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    side = np.array([[0.2, 0.5, 0.1], [0.8, 0.5, 0.1], [0.8, 0.5, 0.3]])
+    rows = _overlap(side, square)
+    assert np.isfinite(rows).all() and np.isfinite(_overlap(square, side)).all()
+    edge, along = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 1.0]]), side[:2]
+    assert np.isfinite(_overlap(edge, along)).all()
+    assert np.isfinite(_overlap(along, edge)).all()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -14,7 +13,6 @@ import humans_sim as hs
 from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking import SoleWrench, Velocity, Walker
-from humans_sim.control.walking.balance import HipStrategy
 from humans_sim.control.walking.com_estimator import ComEstimator
 from humans_sim.control.walking.walk import ScheduledCommand
 from humans_sim.results.records import Sample
@@ -138,17 +136,3 @@ def test_shares_of_a_measurement(khr1: hs.Model, landed: bool) -> None:
     np.testing.assert_allclose(
         after.velocity - speed, share * (alone.velocity - speed), rtol=1e-6
     )
-
-
-def test_hips_bend_with_the_fall_and_come_back(khr1: hs.Model) -> None:
-    """Nothing below the limit; then forwards for an error ahead, and slowly upright."""
-    settings = replace(Walker(khr1).settings, hip_gain=2.0)
-    hips = HipStrategy(settings, 0.02)
-    assert hips.update(0.99 * settings.hip_error) == 0.0
-    error = settings.hip_error + 0.01
-    bend = hips.update(error)
-    assert bend == pytest.approx(settings.hip_gain * 0.01 / settings.com_height)
-    assert hips.update(0.0) == pytest.approx(bend * math.exp(-0.02 / settings.hip_time))
-    assert hips.update(-9.0) == -settings.hip_limit
-    hips.reset()
-    assert hips.bend == 0.0

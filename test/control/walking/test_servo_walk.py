@@ -20,6 +20,7 @@ from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 from humans_sim.dynamics.soles import square_to_floor
+from humans_sim.models.points import frame_index
 
 PERIOD = 0.02
 INNER = ("r_foot_heel_left", "r_foot_toe_left", "l_foot_heel_right", "l_foot_toe_right")
@@ -97,7 +98,7 @@ def test_stands_on_flat_feet(
     for k in late:
         pin.framesForwardKinematics(khr1.pin, data, run.q[k])
         for sole in khr1.soles:
-            frame = data.oMf[khr1.pin.getFrameId(sole.name)]
+            frame = data.oMf[frame_index(khr1.pin, sole.name)]
             assert math.acos(min(frame.rotation[2, 2], 1.0)) < math.radians(0.2)
     # No edge carries the weight alone: the legs do not press the feet apart.
     loads = run.forces[-1, :8, 0]

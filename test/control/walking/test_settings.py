@@ -6,10 +6,14 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern, WalkSettings
+from humans_sim.control.walking.derived import pressure_point
 from humans_sim.core.resources import resource
 from humans_sim.core.settings import SettingError
 
@@ -127,3 +131,35 @@ def test_periods_without_number(khr1: hs.Model) -> None:
     """A period so short that no number counts them is refused, not a crash."""
     with pytest.raises(SettingError, match="is more than"):
         dataclasses.replace(WalkSettings.of_model(khr1), mpc_period=1e-320)
+
+
+@given(
+    st.lists(st.floats(0.02, 0.2), min_size=6, max_size=6),
+    st.lists(st.floats(-0.1, 0.1), min_size=2, max_size=2),
+    st.lists(st.floats(-0.01, 0.01), min_size=2, max_size=2),
+)
+def test_the_pressure_point_is_inside_both_soles(
+    sides: list[float], middle: list[float], apart: list[float]
+) -> None:
+    """Wherever soles lie beside their frames, by more than the margin."""
+    front, back, out, inner, more, less = sides
+    left = np.array([[front, out], [-back, out], [-back, -inner], [front, -inner]])
+    right = left + np.array([more, 0.0]) * [[1], [0], [0], [1]] * (less / 0.2)
+    left, right = left + middle, right + middle + np.array(apart)
+    found = {name: item.value for name, item in pressure_point(left, right).items()}
+    place = np.array([found["zmp_forward"], -found["zmp_inward"]])
+    assert found["zmp_margin"] > 0.0
+    for sole in (left, right):
+        low, high = sole.min(axis=0), sole.max(axis=0)
+        room = min((place - low).min(), (high - place).min())
+        assert room >= 1.9 * found["zmp_margin"]
+
+
+def test_a_pressure_point_that_is_inside_stays() -> None:
+    """Symmetric soles around their ankles keep the shares that robots walk with."""
+    sole = np.array([[0.12, 0.04], [-0.08, 0.04], [-0.08, -0.04], [0.12, -0.04]])
+    found = {name: item.value for name, item in pressure_point(sole, sole).items()}
+    expected = {"zmp_margin": 0.008, "zmp_forward": 0.02, "zmp_inward": 0.008}
+    assert found == pytest.approx(expected)
+    with pytest.raises(hs.errors.ParameterError, match="no place in common"):
+        pressure_point(sole, sole + 1.0)

@@ -352,11 +352,6 @@ def test_yaml_never_fails_otherwise(text: str) -> None:
         ("</robot>", '<link name="leg"/></robot>', "2 links have this name"),
         ("</robot>", '<link name="arm"/></robot>', "'base_link' and 'arm' are both"),
         (
-            '<limit lower="-1" upper="1" effort="1" velocity="1"/>',
-            "",
-            "joint hip: a revolute joint needs a <limit>",
-        ),
-        (
             "</robot>",
             '<joint name="back" type="fixed"><parent link="leg"/>'
             '<child link="base_link"/></joint></robot>',

@@ -148,6 +148,7 @@ def test_only_the_user_names_one(tmp_path: Path, khr1: hs.Model) -> None:
     body = f'<link name="base_link"><inertial><mass value="2"/>{inertial}</inertial>'
     path = write(tmp_path, body + "</link>", "robot.xacro")
     assert hs.load_model(path).mass == pytest.approx(2.0)
+    path = write(tmp_path, body + "</link>", "other.xacro")  # nobody named this one
     scenario = tmp_path / "s.yaml"
     for name in ("robot.xacro", str(path), "ROBOT.XACRO"):
         scenario.write_text(
@@ -183,3 +184,30 @@ def _trial(folder: Path, model: hs.Model) -> Path:
     tags = np.array([model.tags(model.neutral())[:-1]] * 2)
     trial = MarkerTrial(model.tag_names, np.array([0, 0.01]), tags, np.arange(2))
     return write_trc(trial, folder / "t.trc")
+
+
+def test_packages_around_the_file(tmp_path: Path) -> None:
+    """``$(find x)`` is a folder above, or one with a manifest beside one above."""
+    urdf, other = tmp_path / "op3" / "urdf", tmp_path / "common" / "xacro"
+    urdf.mkdir(parents=True)
+    other.mkdir(parents=True)
+    for folder, name in ((urdf, "a"), (other, "b"), (other, "c")):
+        write(folder, f'<link name="{name}"/>', f"{name}.xacro")
+    path = write(
+        urdf,
+        '<xacro:include filename="$(find op3)/urdf/a.xacro"/>'
+        '<xacro:include filename="$(find common)/xacro/b.xacro"/>',
+    )
+    with pytest.raises(hs.errors.ModelFileError, match="'common' is in no folder"):
+        expand_xacro(path)
+    (tmp_path / "common" / "package.xml").write_text("<package/>")
+    assert [link.get("name") for link in expand_xacro(path)] == ["a", "b"]
+    # A package that nobody named is not read, nor what lies outside of one.
+    for name in ("../../common/xacro/c.xacro", "$(find common)/../secret.xacro"):
+        path = write(urdf, f'<xacro:include filename="{name}"/>')
+        with pytest.raises(hs.errors.ModelFileError, match="only files beside"):
+            expand_xacro(path)
+    for name in ("..", "../common", "/etc", "a b", "."):
+        path = write(urdf, f'<t v="$(find {name})"/>')
+        with pytest.raises(hs.errors.ModelFileError, match="xacro"):
+            expand_xacro(path)

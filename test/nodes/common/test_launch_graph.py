@@ -139,3 +139,50 @@ def test_the_launch_ends_with_its_clock(graph: str) -> None:
     ]
     assert ends in (["dynamics"], [])
     assert bool(ends) == ("dynamics" in read_graph(graph).nodes)
+
+
+def words(substitutions: Any) -> str:
+    """The text of a launch argument of a node."""
+    return "".join(getattr(word, "text", str(word)) for word in substitutions)
+
+
+@pytest.mark.parametrize("graph", graph_names())
+def test_every_graph_can_be_put_into_a_namespace(graph: str) -> None:
+    """TF goes with it, and is shared where frames have a prefix."""
+    apart = started(graph, namespace="robot1")
+    shared = started(graph, namespace="/robot1", frame_prefix="robot1/")
+    for node in (*apart, *shared):
+        assert words(node._Node__node_namespace) == "/robot1"
+    remapped = [("/tf", "tf"), ("/tf_static", "tf_static")]
+    for nodes, expected in ((apart, remapped), (shared, []), (started(graph), [])):
+        for node in nodes:
+            pairs = node._Node__remappings
+            assert [(words(a), words(b)) for a, b in pairs] == expected
+    with pytest.raises(hs.errors.ParameterError, match="a namespace is"):
+        started(graph, namespace="robot 1")
+
+
+@pytest.mark.parametrize("graph", ["walk", "simulate", "kondo", "carpus"])
+def test_prefix_and_clock_become_parameters(graph: str) -> None:
+    """The prefix of all nodes, the clock of the simulation alone."""
+    simulates = "dynamics" in read_graph(graph).nodes
+    arguments = {"frame_prefix": "robot1/"}
+    if simulates:
+        arguments["publish_clock"] = "false"
+    for node in started(graph, **arguments):
+        own = parameters_of(node)
+        assert own["frame_prefix"] == "robot1/"
+        clock = node.node_executable == "dynamics"
+        assert own.get("publish_clock") is (False if clock else None)
+    for node in started(graph):
+        assert not {"frame_prefix", "publish_clock"} & set(parameters_of(node))
+
+
+def parameters_of(node: Any) -> dict[str, Any]:
+    """Parameters that a launch file gives to a node, beside its file."""
+    from launch_ros.utilities import evaluate_parameters
+
+    from launch import LaunchContext
+
+    _, own = evaluate_parameters(LaunchContext(), node._Node__parameters)
+    return dict(own)

@@ -90,3 +90,64 @@ def test_faults(node_of: Callable[..., Any], name: str, value: Any, words: str) 
     """Each is named."""
     with pytest.raises(ParameterError, match=words):
         declared(node_of(**{name: value}))
+
+
+def test_descriptors_say_what_a_value_may_be(node_of: Callable[..., Any]) -> None:
+    """Types, ranges and words; nothing here may be set once the node lives."""
+    from rclpy.parameter import Parameter
+
+    Kind = Parameter.Type  # noqa: N806
+    node = node_of(joints=[], count=3.0, period=0.1)
+    declared(node)
+    described = {name: node.describe_parameter(name) for name in STEPS}
+    kinds = {
+        name: Kind(described[name].type) for name in ("stamped", "count", "joints")
+    }
+    expected = {
+        "stamped": Kind.BOOL,
+        "count": Kind.INTEGER,
+        "joints": Kind.STRING_ARRAY,
+    }
+    assert kinds == expected
+    assert node.get_parameter("count").type_ is Kind.INTEGER
+    (period,) = described["period"].floating_point_range
+    assert (period.from_value, period.to_value) == (1e-3, 0.1)
+    (count,) = described["count"].integer_range
+    assert (count.from_value, count.to_value) == (1, 2**63 - 1)
+    assert described["gait"].additional_constraints == "one of slow, fast"
+    assert "[s]" in described["period"].description
+    (result,) = node.set_parameters([Parameter("period", value=0.05)])
+    assert not result.successful and "read-only" in result.reason
+
+
+def test_what_may_change_is_judged(node_of: Callable[..., Any]) -> None:
+    """The reason says the range; whole numbers are numbers."""
+    from rclpy.parameter import Parameter
+
+    from humans_sim.nodes.common.parameters import Parameters
+
+    node, heard = node_of(factor=2), list[float]()
+    given = Parameters(node)
+    assert given.changeable_number("factor", 1.0, "speed", heard.append, 0.0) == 2.0
+    for value in (-1.0, -1, "fast", float("nan")):
+        (result,) = node.set_parameters([Parameter("factor", value=value)])
+        assert not result.successful and result.reason
+    assert node.set_parameters([Parameter("factor", value=3)])[0].successful
+    assert node.set_parameters([Parameter("factor", value=0.5)])[0].successful
+    assert heard == [3.0, 0.5]
+    (speeds,) = node.describe_parameter("factor").floating_point_range
+    assert speeds.from_value == 0.0
+
+
+def test_a_dump_makes_the_same_node(node_of: Callable[..., Any]) -> None:
+    """What a node has, given to another, is what that has."""
+    first = node_of(period=1e-2, count=3, gait="fast", joints=["knee"])
+    steps = declared(first)
+    again = node_of(**{name: first.get_parameter(name).value for name in STEPS})
+    assert declared(again) == steps
+    for name in STEPS:
+        assert again.get_parameter(name).type_ is first.get_parameter(name).type_
+
+
+STEPS = ("period", "count", "gait", "frame_id", "stamped", "file", "joints")
+"""Parameters of the settings."""

@@ -25,9 +25,9 @@ class Listener:
         """It logs itself."""
         return self
 
-    def get_name(self) -> str:
-        """Its name."""
-        return "listener"
+    def get_fully_qualified_name(self) -> str:
+        """Its name, in a namespace."""
+        return "/robot1/listener"
 
     def create_publisher(self, *_: Any) -> Listener:
         """It publishes itself."""

@@ -46,6 +46,10 @@ class FakeNode:
         self._services: dict[str, tuple[Any, Callable[..., Any]]] = {}
         EntityServices(self)  # type: ignore[arg-type]
 
+    def unframed(self, frame: str) -> str:
+        """Its frames have the prefix of the first of two robots."""
+        return frame.removeprefix("robot1/")
+
     def create_service(self, kind: Any, name: str, on_request: Any) -> None:
         """Remember a service."""
         self._services[name] = kind, on_request

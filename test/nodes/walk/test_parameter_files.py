@@ -18,9 +18,9 @@ def test_three_steps(graph: str, speed: float) -> None:
     """The file and that of the robot carry a walk that ends upright."""
     parameters = yaml.safe_load(read_graph(graph).parameters.read_text())
     model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])
-    given = parameters["dynamics"]["ros__parameters"]
+    given = parameters["/**/dynamics"]["ros__parameters"]
     period = given["sampling_period"]
-    assert parameters["walk"]["ros__parameters"]["period"] == period
+    assert parameters["/**/walk"]["ros__parameters"]["period"] == period
     assert given["servo"]["command_period"] == period
     walker = Walker(model, period=period)
     simulation, walk = walking_robot(
@@ -45,8 +45,8 @@ def test_held_torques_are_stable() -> None:
     """The graph ``servos`` has the robot's rotors, and damping that they can hold."""
     parameters = yaml.safe_load(read_graph("servos").parameters.read_text())
     model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])
-    dynamics = parameters["dynamics"]["ros__parameters"]
-    given = parameters["actuation"]["ros__parameters"]["servo"]
+    dynamics = parameters["/**/dynamics"]["ros__parameters"]
+    given = parameters["/**/actuation"]["ros__parameters"]["servo"]
     numbers = hs.Servo(model, **given).numbers
     assert dynamics["armature"] == numbers.rotor_inertia
     slope = numbers.viscous + numbers.coulomb / numbers.coulomb_speed
@@ -57,4 +57,5 @@ def test_held_torques_are_stable() -> None:
 def test_a_real_robot_stops_without_its_leader() -> None:
     """The graph of the real robot ends a walk whose ``cmd_vel`` is not repeated."""
     parameters = yaml.safe_load(read_graph("kondo_walk").parameters.read_text())
-    assert 0.0 < parameters["kondo_walk"]["ros__parameters"]["cmd_vel_timeout"] <= 2.0
+    given = parameters["/**/kondo_walk"]["ros__parameters"]
+    assert 0.0 < given["cmd_vel_timeout"] <= 2.0

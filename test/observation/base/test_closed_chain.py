@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 import humans_sim as hs
+from humans_sim.models.points import frame_index
 from humans_sim.observation.base.base_fit import levelled, relative_motion
 
 FEET = ("r_sole", "l_sole")
@@ -31,7 +32,7 @@ def seen(model: hs.Model, joints: np.ndarray) -> tuple[pin.SE3, pin.SE3, np.ndar
     q[7:] = joints
     data = model.pin.createData()
     pin.computeJointJacobians(model.pin, data, q)
-    frames = tuple(int(model.pin.getFrameId(name)) for name in FEET)
+    frames = tuple(frame_index(model.pin, name) for name in FEET)
     first, second = (
         pin.updateFramePlacement(model.pin, data, frame).copy() for frame in frames
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.models.points import frame_index
 from humans_sim.view.browser.scene_layers import solids
 from humans_sim.view.plots.side_view import SideView
 
@@ -19,7 +20,7 @@ def test_each_body_has_a_hull_of_its_points() -> None:
     model = hs.load_model(TABLE)
     drawn = {solid.joint: solid for solid in solids(model)}
     assert sorted(drawn) == list(range(1, model.pin.njoints))
-    foot = model.pin.frames[model.pin.getFrameId("r_foot")].parentJoint
+    foot = model.pin.frames[frame_index(model.pin, "r_foot")].parentJoint
     low, high = drawn[foot].mesh.bounds
     np.testing.assert_allclose((high - low)[:2], [0.29, 0.18], atol=0.06)
     assert not any(s.name.endswith("_plain") for s in solids(hs.load_model("bip")))
