@@ -9,6 +9,8 @@ the same results, one world at a time.
 
 Results do not depend on the number of threads: world k is, bit for bit, what a single
 :class:`~humans_sim.dynamics.simulation.Simulation` gives with the same commands.
+Worlds made of simulations (:meth:`Worlds.of`) may differ in everything but the model's
+size and contacts: friction, masses, drives, gravity; they share nothing.
 """
 
 from __future__ import annotations
@@ -16,41 +18,42 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.arrays import real_array
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.processors import cores
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.controller import check_control_period
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.stepper import ENDINGS, Options, StepError
+from humans_sim.dynamics.recording import RecordedSignals
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.simulation import SAMPLING_PERIOD, Simulation
+from humans_sim.dynamics.stepper import ENDINGS, StepError
 from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
 from humans_sim.results.records import Event, Sample
+from humans_sim.results.run import Run
 
 _START = 0.0
 """Time at which a world begins [s]."""
 
 
 class _World:
-    """One world: its system, its actuation, and where it is.
+    """One world: its simulation, and where it is.
 
     Attributes:
         message: why it cannot continue; empty as long as it can.
         events: what happened in the last step.
     """
 
-    def __init__(
-        self, system: ModelSystem, actuation: Actuation, options: Options
-    ) -> None:
-        self._system, self._actuation, self._options = system, actuation, options
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
         self._stepper: TimeStepper | None = None
         self.t, self.message, self.events = _START, "", list[Event]()
 
@@ -58,17 +61,17 @@ class _World:
         """Begin anew; a state that is refused is a failure."""
         self.t, self.q, self.v, self.message, self.events = _START, q, v, "", []
         self._begin, self._steps, self._period = _START, 0, 0.0
-        self._stepper, nc = None, len(self._system.contacts)
+        self._stepper, nc = None, len(self.simulation.system.contacts)
         self.mode, self.forces = np.zeros(nc, dtype=np.int64), np.zeros((nc, 3))
         self.gaps = np.full(nc, np.nan)
         try:
-            self._system.check_state(q, v)
-            start = (self._system, self._actuation, self._options, _START, q, v)
-            self._stepper = TimeStepper(*start)
+            stepper = self.simulation.start(q, v, _START)
         except (*ENDINGS, ParameterError) as error:
             self._fail(error)
         else:
-            self._read(self._stepper)
+            assert isinstance(stepper, TimeStepper)
+            self._stepper = stepper
+            self._read(stepper)
 
     def step(self, period: float, command: np.ndarray | None) -> None:
         """Take a command and advance; a world that failed stays where it is."""
@@ -87,6 +90,14 @@ class _World:
         except ENDINGS as error:
             self._fail(error)
         self._read(stepper)
+
+    def run(self, t_end: float, sampling_period: float) -> Run | HumansError:
+        """What its simulation runs from here as from a start; the world stays."""
+        span = (_START, t_end, sampling_period)
+        try:
+            return _own(self.simulation).run(self.q, self.v, *span, progress=False)
+        except HumansError as error:
+            return error
 
     def sample(self) -> Sample:
         """Everything there is to know at the time reached."""
@@ -148,9 +159,7 @@ class Worlds:
         control_period: float | None = None,
         threads: int | None = None,
     ) -> None:
-        self._count = _whole_number(n, "n", "worlds")
-        crew = cores() if threads is None else threads
-        self.threads = _whole_number(crew, "threads", "threads")
+        n = _whole_number(n, "n", "worlds")
         if not isinstance(model, Model):
             raise ParameterError(f"model: must be a biped model, not {model!r}")
         if ground is not None and ground.surface is not None:
@@ -168,22 +177,46 @@ class Worlds:
             gravity=gravity,
             time_step=time_step,
         )
-        system = simulation.system
-        assert isinstance(system, ModelSystem)
         if control_period is not None:
             check_control_period(control_period)
             simulation.actuation.expect_commands_every(control_period)
-        self.model, self.contact_table = model, system.contacts
+        self._take([_own(simulation) for _ in range(n)], threads)
+
+    @classmethod
+    def of(cls, simulations: Sequence[Simulation], threads: int | None = None) -> Self:
+        """Worlds that differ, each as its simulation says.
+
+        Args:
+            simulations: of bipeds of one size with the same contacts, by time steps,
+                without controllers, sensors and pushes; each with a system and an
+                actuation of its own.
+            threads: that step worlds; by default as many as there are processors.
+
+        Raises:
+            ParameterError: a simulation cannot be a world, or not beside the first.
+        """
+        simulations = list(simulations)
+        if not simulations:
+            raise ParameterError("simulations: there is none")
+        for k, simulation in enumerate(simulations):
+            reason = _obstacle(simulation, simulations[0])
+            if reason:
+                raise ParameterError(f"simulations: that of world {k} {reason}")
+        worlds = cls.__new__(cls)
+        worlds._take(simulations, threads)
+        return worlds
+
+    def _take(self, simulations: Sequence[Simulation], threads: int | None) -> None:
+        """Make a world of each simulation, in the neutral posture."""
+        crew = cores() if threads is None else threads
+        self.threads = _whole_number(crew, "threads", "threads")
+        self._count = len(simulations)
+        first = simulations[0]
+        assert isinstance(first.system, ModelSystem)
+        self.model, self.contact_table = first.system.model, first.system.contacts
         self._pool: ThreadPoolExecutor | None = None
-        self._worlds = [
-            _World(
-                system.with_own_buffers(),
-                copy.deepcopy(simulation.actuation),
-                simulation.options,
-            )
-            for _ in range(n)
-        ]
-        names = getattr(simulation.actuation, "actuator_names", None)
+        self._worlds = [_World(simulation) for simulation in simulations]
+        names = getattr(first.actuation, "actuator_names", None)
         self._commands = None if names is None else len(names)
         self.reset()
 
@@ -253,6 +286,25 @@ class Worlds:
             self._worlds[k].step(period, None if given is None else given[k])
 
         self._for_each(self._count, advance)
+
+    def run(
+        self, t_end: float = 1.0, sampling_period: float = SAMPLING_PERIOD
+    ) -> list[Run | HumansError]:
+        """Record each world from where it is, as if that were time zero.
+
+        Worlds stay where they are. Arguments are those of ``Simulation.run``.
+
+        Returns:
+            of each world the run, or the error that ended it: a ``SimulationError``
+            has what was computed before.
+        """
+        runs: dict[int, Run | HumansError] = {}
+
+        def record(k: int) -> None:
+            runs[k] = self._worlds[k].run(t_end, sampling_period)
+
+        self._for_each(self._count, record)
+        return [runs[k] for k in range(self._count)]
 
     @property
     def t(self) -> np.ndarray:
@@ -359,6 +411,36 @@ class Worlds:
         for failure in failures:
             if failure is not None:
                 raise failure
+
+
+def _own(simulation: Simulation) -> Simulation:
+    """The same simulation with what it writes of its own."""
+    other = copy.copy(simulation)
+    assert isinstance(simulation.system, ModelSystem)
+    other.system = simulation.system.with_own_buffers()
+    other.actuation = copy.deepcopy(simulation.actuation)
+    other.recorded = RecordedSignals((), None, other.actuation)
+    return other
+
+
+def _obstacle(simulation: Any, first: Simulation) -> str:
+    """Why a simulation is no world beside the first one; empty if it is."""
+    if not isinstance(simulation, Simulation):
+        return f"must be a Simulation, not {simulation!r}"
+    if simulation.method != TIME_STEPPING:
+        return f"is by {simulation.method}: worlds are stepped by {TIME_STEPPING}"
+    system = simulation.system
+    if not isinstance(system, ModelSystem) or isinstance(system, SceneSystem):
+        return f"is no biped's: {system.name}"
+    if system.ground.surface is not None:
+        return "has a ground that gives way: run a Simulation for each"
+    if simulation.controller is not None or simulation.sensors or simulation.pushes:
+        return "has a controller, sensors or pushes: run a Simulation for each"
+    if system.contacts.names != first.system.contacts.names:
+        return "has other contacts than that of world 0"
+    if (system.nq, system.nv) != (first.system.nq, first.system.nv):
+        return "has other coordinates than that of world 0"
+    return ""
 
 
 def _work_off(left: Iterator[int], work: Callable[[int], None]) -> None:

@@ -305,3 +305,63 @@ def test_series_of_steps_lets_other_threads_run() -> None:
     assert model_series.targetoptions["nogil"]
     assert type(model_series._cache).__name__ == "_KernelCache"
     assert kernel(nogil=True)(starts).targetoptions["nogil"]
+
+
+def simulation(friction: float = 0.7, **options: Any) -> hs.Simulation:
+    """A robot by time steps, with servos."""
+    options = {"method": "time_stepping", "contacts": CONTACTS, **options}
+    ground = hs.Ground(friction=friction)
+    return hs.Simulation(MODEL, hs.Servo(MODEL), ground=ground, **options)
+
+
+def test_worlds_that_differ_run_as_their_simulations() -> None:
+    """Friction and step of its own: arrays, runs and events are those of each alone."""
+    made = [{"friction": 0.05}, {"friction": 0.9}, {"time_step": 5e-4}]
+    worlds = hs.Worlds.of([simulation(**each) for each in made], threads=2)
+    q, v = starts(3), np.zeros(MODEL.nv)
+    v[0] = 0.5
+    worlds.reset(q, v)
+    worlds.step(PERIOD)
+    worlds.reset(q, v)
+    runs = worlds.run(t_end=0.1, sampling_period=PERIOD)
+    worlds.step(PERIOD)
+    for k, each in enumerate(made):
+        alone = simulation(**each).run(q[k], v, t_end=0.1, sampling_period=PERIOD)
+        run = runs[k]
+        assert isinstance(run, hs.Run) and len(run.events) == len(alone.events) > 0
+        for name in ("q", "v", "forces", "torques", "gaps"):
+            np.testing.assert_array_equal(getattr(run, name), getattr(alone, name))
+        # What a run does is not felt by the world that it began from.
+        np.testing.assert_array_equal(worlds.q[k], alone.q[1])
+    ends = [run.q[-1, 0] for run in runs if isinstance(run, hs.Run)]
+    assert ends[0] - ends[1] > 1e-3  # what slides goes farther
+
+
+def test_a_run_that_cannot_be_is_its_error() -> None:
+    """One that begins in the floor; the others run."""
+    worlds, q = hs.Worlds.of([simulation(), simulation()]), starts(2)
+    q[1, 2] -= 0.2
+    worlds.reset(q)
+    first, second = worlds.run(t_end=PERIOD)
+    assert isinstance(first, hs.Run) and isinstance(second, hs.HumansError)
+    assert "inside what it may only touch" in str(second)
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (lambda: [], "there is none"),
+        (lambda: [MODEL], "that of world 0 must be a Simulation"),
+        (lambda: [simulation(method="event_driven")], "is by event_driven"),
+        (lambda: [simulation(pushes=[hs.Push(0.1, (1, 0, 0))])], "has a controller"),
+        (lambda: [simulation(), simulation(contacts=None)], "of world 1 has other con"),
+        (
+            lambda: [hs.Simulation(hs.SceneSystem([hs.SceneBody.box("b", 1, (1,) * 3)]))],
+            "is no biped's",
+        ),
+    ],
+)
+def test_simulations_that_are_no_worlds_are_refused(made: Any, text: str) -> None:
+    """The error names the world and why."""
+    with pytest.raises(ParameterError, match=text):
+        hs.Worlds.of(made())

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from multiprocessing import connection
@@ -275,6 +275,7 @@ def run_tasks(
     workers: int | None = None,
     cluster: str | None = None,
     watch: Watch | None = None,
+    here: Callable[[Sequence[Any]], Generator[Any, None, None]] | None = None,
 ) -> Generator[Any, None, None]:
     """Do the tasks of a batch that are not done yet.
 
@@ -286,6 +287,7 @@ def run_tasks(
             them.
         cluster: address of a dask scheduler, instead of processes here.
         watch: called with the progress of tasks.
+        here: does tasks in this process, with 0 workers; by default one by one.
 
     Yields:
         An outcome for each task: those kept first, then as they come.
@@ -313,7 +315,10 @@ def run_tasks(
                 else:
                     yield _logged(outcome, ledger)
             processes = cores() if workers is None else workers
-            doing = _doing(open_tasks, processes, cluster, watch)
+            if cluster is None and not processes and here is not None:
+                doing = here(open_tasks)
+            else:
+                doing = _doing(open_tasks, processes, cluster, watch)
             with closing(doing):
                 for outcome in doing:
                     yield _logged(outcome, ledger)

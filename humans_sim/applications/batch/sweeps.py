@@ -23,8 +23,9 @@ import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,6 +62,10 @@ from humans_sim.core.resources import named_file, resource
 from humans_sim.core.version import __version__
 from humans_sim.core.yaml_file import read_yaml
 from humans_sim.results.records import POINT
+from humans_sim.results.run import Run
+
+if TYPE_CHECKING:
+    from humans_sim.dynamics.worlds import Worlds
 
 JOINTS = math.radians(0.5)
 """Largest change of a joint's angle at the start [rad]."""
@@ -171,6 +176,8 @@ _BESIDE = (".yaml", ".walk.yaml", ".robot.yaml")
 """Endings of files beside a URDF that belong to it."""
 _LONGEST = 1000
 """Characters of a word that may be a file."""
+_TOGETHER = 64
+"""Runs at most that are stepped side by side: a kill loses them."""
 _TRIED = 32
 """Values at most with which a scenario is put together before anything is run."""
 
@@ -239,8 +246,15 @@ class SweptRun:
     def _simulated(self, ledger: Ledger) -> RunOutcome:
         start, busy = time.perf_counter(), time.thread_time()
         row = self._row()
-        seconds = time.perf_counter() - start
-        row |= {"wall_time": seconds, "cpu_time": time.thread_time() - busy}
+        return self.recorded(
+            ledger, row, time.perf_counter() - start, time.thread_time() - busy
+        )
+
+    def recorded(
+        self, ledger: Ledger, row: dict[str, Any], seconds: float, busy: float
+    ) -> RunOutcome:
+        """The outcome of a row that took some time [s] of clock and processor."""
+        row |= {"wall_time": seconds, "cpu_time": busy}
         outcome = RunOutcome(
             self.name,
             DONE,
@@ -254,9 +268,6 @@ class SweptRun:
         return outcome
 
     def _row(self) -> dict[str, Any]:
-        """The run; an error of the package is a result like any other."""
-        from humans_sim.dynamics.simulation import SimulationError
-
         try:
             if self.seed is None:
                 run = varied_scenario(self.scenario, self.values).run(progress=False)
@@ -266,11 +277,20 @@ class SweptRun:
                 )
                 span = (0.0, scenario.end, scenario.sampling_period)
                 run = simulation.run(q, v, *span, progress=False)
-        except SimulationError as error:
-            return run_row(error.run, error)
         except HumansError as error:
-            return empty_row(ERROR, one_line(error))
-        return run_row(run, None)
+            return _row_of(error)
+        return _row_of(run)
+
+
+def _row_of(result: Run | HumansError) -> dict[str, Any]:
+    """The row of a run; an error of the package is a result like any other."""
+    from humans_sim.dynamics.simulation import SimulationError
+
+    if isinstance(result, SimulationError):
+        return run_row(result.run, result)
+    if isinstance(result, HumansError):
+        return empty_row(ERROR, one_line(result))
+    return run_row(result, None)
 
 
 @dataclass(frozen=True)
@@ -344,7 +364,59 @@ def run_sweep(
     """Simulate what is not done yet; arguments and errors as of :func:`run_tasks`."""
     mark = uuid.uuid4().hex
     marked = [replace(run, batch=mark, again=again) for run in runs]
-    return run_tasks(marked, workers, cluster)
+    return run_tasks(marked, workers, cluster, here=_in_this_process)
+
+
+def _in_this_process(runs: Sequence[SweptRun]) -> Generator[RunOutcome, None, None]:
+    """Simulate: seeds of equal values side by side by threads, where worlds can be."""
+    for _, equal in groupby(runs, lambda run: run.values):
+        group = list(equal)
+        for first in range(0, len(group), _TOGETHER):
+            part = group[first : first + _TOGETHER]
+            worlds = _worlds_of(part)
+            if worlds is None:
+                yield from (run.run() for run in part)
+            else:
+                yield from _stepped(part, *worlds)
+
+
+def _worlds_of(runs: Sequence[SweptRun]) -> tuple[Worlds, Scenario] | None:
+    """Worlds of runs that differ by their seeds; None where they cannot be some."""
+    from humans_sim.dynamics.worlds import Worlds
+
+    simulations, starts = [], []
+    try:
+        for run in runs:
+            if run.seed is None:
+                return None
+            made = prepare_seeded(run.scenario, run.values, run.seed)
+            scenario, (simulation, q, v) = made
+            if not simulations:
+                Worlds.of([simulation])
+            simulations.append(simulation)
+            starts.append((q, np.zeros(simulation.system.nv) if v is None else v))
+        worlds = Worlds.of(simulations)
+    except HumansError:
+        return None  # by itself each run says why it cannot be
+    worlds.reset(*(np.stack(column) for column in zip(*starts, strict=True)))
+    return worlds, scenario
+
+
+def _stepped(
+    runs: Sequence[SweptRun], worlds: Worlds, scenario: Scenario
+) -> Iterator[RunOutcome]:
+    """Outcomes of runs that are stepped side by side; all take the same time."""
+    start, busy = time.perf_counter(), time.process_time()
+    results = worlds.run(scenario.end, scenario.sampling_period)
+    seconds = (time.perf_counter() - start) / len(runs)
+    busy = (time.process_time() - busy) / len(runs)
+    for run, result in zip(runs, results, strict=True):
+        yield run_claimed(
+            run,
+            lambda ledger, run=run, result=result: run.recorded(
+                ledger, _row_of(result), seconds, busy
+            ),
+        )
 
 
 def sweep(
@@ -363,7 +435,8 @@ def sweep(
         vary: values by their keys, as of ``humans-sim sweep --vary``.
         seeds: runs of each combination that differ by chance; 0: one, without chance.
         output: folder of what is done; the same call resumes.
-        workers: processes; None: as many as there are cores; 0: this one. Processes
+        workers: processes; None: as many as there are cores; 0: this one, which steps
+            seeds as worlds side by side where they have no controller. Processes
             import the calling script again: it needs ``if __name__ == "__main__":``.
         cluster: address of a dask scheduler, instead.
 
