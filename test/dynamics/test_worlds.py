@@ -356,7 +356,9 @@ def test_a_run_that_cannot_be_is_its_error() -> None:
         (lambda: [simulation(pushes=[hs.Push(0.1, (1, 0, 0))])], "has a controller"),
         (lambda: [simulation(), simulation(contacts=None)], "of world 1 has other con"),
         (
-            lambda: [hs.Simulation(hs.SceneSystem([hs.SceneBody.box("b", 1, (1,) * 3)]))],
+            lambda: [
+                hs.Simulation(hs.SceneSystem([hs.SceneBody.box("b", 1, (1,) * 3)]))
+            ],
             "is no biped's",
         ),
     ],

@@ -3,6 +3,12 @@
 
 Between two commands nothing but drives acts on a model. Its steps then need nothing
 from outside, and what a call costs is paid once for all of them.
+
+*Rest.* Where nothing moves in a hundred steps, steps of a call are not computed as long
+as the drives give the torques of the last one that was: the state stays. What moves by
+less than :data:`_REST` is the rounding of the contact problem; a body that is off an
+unstable equilibrium by more leaves it within the hundred steps. The first step of each
+call is computed, so that whatever changes between two calls is felt.
 """
 
 from __future__ import annotations
@@ -11,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.core.dense_kernels import largest
 from humans_sim.core.kernels import kernel, lent
 from humans_sim.dynamics.actuation_interface import DriveTable, table_torques
 from humans_sim.dynamics.model_system import ModelSystem
@@ -30,6 +37,9 @@ REACHED, ONE_STEP = 0, 1
 """How a series ends: it can go on or is done; the next step is to be made by itself."""
 ROUNDING = 1e-9
 """Share of a step that counts as no time at all."""
+_REST, _RESTING, _SAME = 1e-10, 100, 1e-9
+"""Speed below which nothing moves [m/s, rad/s], in so many steps on end; change of a
+torque that is none, over the largest one."""
 _MOST_STEPS = 1000
 """Steps after which a call returns, so that a run can be interrupted."""
 
@@ -84,8 +94,8 @@ def model_series(tree, geometry, drives, start, clock):
     ``start``: that of a step (:func:`model_step`) and the points of pairs in the one
     before, gaps of all contacts, excess of energy of each root left before [J], kinetic
     and potential energy, largest relative error of energy and energy taken out so far
-    [J]. ``clock``: the time now, the time at which something is due, the length of a
-    step [s].
+    [J], steps in halves, steps at rest on end and steps not computed. ``clock``: the
+    time now, the time at which something is due, the length of a step [s].
 
     Returns:
         how it ends; the number of steps; the time reached [s]; where that is, as
@@ -99,13 +109,14 @@ def model_series(tree, geometry, drives, start, clock):
     forces, mode, gaps = at[3].copy(), at[4].copy(), gaps.copy()
     carried = carried.copy()
     t, due, length = clock
-    worst, taken, halved = totals
+    worst, taken, halved, rest, spared = totals
     locked, memory = TreeTable(*tree).locked, step_memory(tree, v.shape[0])
     nc = mode.shape[0]
     changes, count = np.empty((2 * nc + 64, 4)), 0
     steps, ending = 0, REACHED
     chosen = choose_at(tree, geometry[5], at[5], q, v, length)
     used, energies = at[6], model_energies(tree, q, v)
+    before = np.full(v.shape[0], np.nan)
     while t < due and steps < _MOST_STEPS and count + nc <= changes.shape[0]:
         left = due - t
         if left <= ROUNDING * length:
@@ -114,6 +125,12 @@ def model_series(tree, geometry, drives, start, clock):
             break
         h = next_length(left, length)
         applied = table_torques(drives, locked, t, q, v)
+        if rest >= _RESTING and largest(applied - before) <= _SAME * largest(applied):
+            spared += 1
+            steps += 1
+            t = due if due - t - h <= ROUNDING * length else t + h
+            continue
+        before = applied
         state = (q, v, acceleration, forces, mode, chosen, energies, carried)
         step, last, error, lost, parts = _whole_or_halves(
             tree, geometry, memory, state, applied, h
@@ -123,6 +140,7 @@ def model_series(tree, geometry, drives, start, clock):
             break
         steps += 1
         t += h
+        rest = rest + 1 if largest(step[2]) <= _REST else 0
         q, v, gaps, forces, acceleration = step[1], step[2], step[3], step[5], step[7]
         energies, carried = step[6], step[10]
         used, chosen = last, step[13]
@@ -141,7 +159,7 @@ def model_series(tree, geometry, drives, start, clock):
         (q, v, acceleration, forces, mode, chosen, used),
         gaps,
         carried,
-        (worst, taken, halved),
+        (worst, taken, halved, rest, spared),
     )
     total = (energies[:, 0].sum(), energies[:, 1].sum())
     return ending, steps, t, end, total, changes[:count]

@@ -149,6 +149,7 @@ class ImpulseSteps:
             more than 1e-4.
         worst_energy_error: the largest error of a step's energy before it was put
             right, relative.
+        spared_steps: those at rest, which were not computed.
         energy_taken: energy that was taken out of velocities in all [J]; what free
             flight lacked, and got back, counts negative.
     """
@@ -178,6 +179,7 @@ class ImpulseSteps:
         self._conservative = getattr(system, "conservative", True)
         self._predicts = not getattr(system, "bias_at_midpoint", False)
         self.count = self.rough_steps = self.halved_steps = 0
+        self._rest = self.spared_steps = 0
         self.worst_residual = self.worst_energy_error = self.energy_taken = 0.0
 
     def take(self, h: float) -> np.ndarray:
@@ -192,6 +194,7 @@ class ImpulseSteps:
         except ContactProblemError as error:
             raise StepError(f"{error}; a shorter time_step may help") from error
         self.count += 1
+        self._rest = 0
         state.q, state.v, state.t = result.q, result.v, state.t + h
         if state.z.size:
             state.z = state.z + h * rates
@@ -226,14 +229,18 @@ class ImpulseSteps:
             (state.q, state.v, self._acceleration, self.forces, self.mode),
             self.gaps,
             self._carried,
-            (self.worst_energy_error, self.energy_taken, self.halved_steps),
+            (
+                *(self.worst_energy_error, self.energy_taken, self.halved_steps),
+                *(self._rest, self.spared_steps),
+            ),
         )
         series = compiled.series(drives, start, clock)
         ending, steps, state.t, end, energies, changes = series
         if steps:
             at, self.gaps, self._carried, totals = end
             state.q, state.v, self._acceleration, self.forces, self.mode = at
-            self.worst_energy_error, self.energy_taken, self.halved_steps = totals
+            self.worst_energy_error, self.energy_taken, self.halved_steps = totals[:3]
+            self._rest, self.spared_steps = totals[3:]
             self._known = (state.q, state.v, energies)
             self.count += steps
             self._patient = True

@@ -210,6 +210,24 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def test_seeds_as_worlds_are_those_by_themselves(tmp_path: Path) -> None:
+    """The same rows as one by one, with friction of their own, and records of each."""
+    path = tmp_path / "tilt.yaml"
+    path.write_text(
+        "title: It tilts\nmodel: khr1\nmethod: time_stepping\nlocked: ['*']\n"
+        "ground: {friction: 0.4}\nstart: {height: 0.02, tilt: [0, -12, 0]}\n"
+        "time: {end: 0.2, sampling_period: 0.01}\n"
+    )
+    runs = plan_sweep(str(path), [], seeds=3, output=tmp_path / "worlds")
+    outcomes = list(run_sweep(runs, workers=0))
+    alone = plan_sweep(str(path), [], seeds=3, output=tmp_path / "alone")
+    rows = table_rows(runs, outcomes)
+    assert len({row["wall_time"] for row in rows}) == 1  # side by side
+    assert numbers(rows) == numbers(table_rows(alone, [run.run() for run in alone]))
+    assert len({row["largest_tilt_deg"] for row in rows}) == 3, rows
+    assert {o.state for o in run_sweep(runs, workers=0)} == {"kept"}
+
+
 @pytest.mark.study
 def test_killed_half_way_and_resumed(ball: str, tmp_path: Path) -> None:
     """Nothing is lost, nothing is run twice, and the table comes at the end alone."""
