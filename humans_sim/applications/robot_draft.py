@@ -29,7 +29,7 @@ from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.core.files import write_atomically
 from humans_sim.core.yaml_file import parse_yaml
 from humans_sim.models import Model
-from humans_sim.models.collision_shapes import collision_shapes
+from humans_sim.models.collision_shapes import collision_shapes, hollow_links
 from humans_sim.models.feet import Feet, Foot, find_feet, goes_backwards
 from humans_sim.models.files.urdf_file import urdf_parts
 from humans_sim.models.legs import NoBipedError
@@ -118,6 +118,11 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
         *feet.doubts,
         *_doubts(model, feet),
         *(f"{a} and {b} overlap where it stands: left out" for a, b in overlapping),
+        *(
+            f"{link}: its mesh fills {share:.0%} of the convex hull that touches; for "
+            "its hollows to be felt give it several convex <collision> elements"
+            for link, share in hollow_links(model).items()
+        ),
         *(
             f"{len(crowd)} light links go through each other: {_some(crowd)}"
             for crowd in crowds

@@ -5,7 +5,7 @@
 shape is convex, and the set of points within ``radius`` of the convex hull of its
 ``vertices``: a ball has one vertex, a capsule two, a box eight and no radius. The
 height of its highest point along a direction d therefore is ``(vertices @ d).max() +
-radius``. Meshes give way to their convex hulls.
+radius``. Meshes give way to their convex hulls, or to those of their pieces.
 
 *Meshes* that the URDF names. A mesh can name other files: buffers of glTF, materials
 and pictures. All of them are read here, through :class:`SideFiles`, and never by a
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import warnings
 import xml.etree.ElementTree as ET
@@ -251,39 +252,75 @@ def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
     return made
 
 
-def hull_vertices(mesh: MeshFile, scale: np.ndarray) -> np.ndarray:
-    """Vertices of the convex hull of a mesh file, scaled along its axes (n, 3) [m]."""
+_PIECES, _HOLLOW = 8, 0.5
+"""Closed pieces of a mesh at most that are solids of their own, where they fill less
+than such a share of the hull around all."""
+
+
+def convex_parts(mesh: MeshFile, scale: np.ndarray) -> tuple[list[np.ndarray], float]:
+    """Convex solids in the place of a mesh file, scaled along its axes.
+
+    Its convex hull; of a few closed pieces far from each other the hull of each.
+
+    Returns:
+        vertices of each (n, 3) [m]; the share of these solids that the mesh fills, not
+        a number where it is open.
+    """
     try:
         state = mesh.path.stat()
     except OSError as error:
         reason = f"cannot read the file: {fault_reason(error)}"
         raise ModelFileError(reason, mesh.path) from error
-    unit = _unit_hull(mesh, state.st_mtime_ns, state.st_size)
-    return unit * np.asarray(scale, dtype=float)
+    rows = _unit_parts(mesh, state.st_mtime_ns, state.st_size)
+    filled, part, vertices = rows[0, 0], rows[1:, 3], rows[1:, :3]
+    each = [vertices[part == k] for k in range(int(part[-1]) + 1)]
+    return [v * np.asarray(scale, dtype=float) for v in each], float(filled)
 
 
 @lru_cache(maxsize=256)
-def _unit_hull(mesh: MeshFile, changed: int, size: int) -> np.ndarray:
-    """The hull of a file in a given state: a scaled hull is the hull of what is scaled.
+def _unit_parts(mesh: MeshFile, changed: int, size: int) -> np.ndarray:
+    """The parts of a file in a given state: those of a scaled one are these, scaled.
 
-    One file draws every limb of a model, so it is read once.
+    One file draws every limb of a model, so it is read once. A row for each vertex,
+    with the number of its part, after one that begins with the share that is filled.
     """
 
-    def hull() -> np.ndarray:
+    def parts() -> np.ndarray:
         made = read_mesh(mesh, np.ones(3))
         try:
-            return np.array(made.convex_hull.vertices, dtype=float)
+            hulls, filled = _parts_of(made)
         except Exception as error:  # qhull, by several kinds of errors
             raise ModelFileError("its convex hull has no volume", mesh.path) from error
+        rows = [np.c_[hulls[k], np.full(len(hulls[k]), k)] for k in range(len(hulls))]
+        return np.vstack([[filled, 0.0, 0.0, -1.0], *rows])
 
     if mesh.path.suffix.lower() == ".stl":  # others may name further files
         data = read_bytes(mesh.path, ModelFileError, LARGEST_MESH)
         content = hashlib.sha256(data).hexdigest()
-        vertices = kept_array(__name__, (content,), hull)
+        rows = kept_array(__name__, (content,), parts)
     else:
-        vertices = hull()
-    vertices.setflags(write=False)
-    return vertices
+        rows = parts()
+    rows.setflags(write=False)
+    return rows
+
+
+def _parts_of(mesh: trimesh.Trimesh) -> tuple[list[np.ndarray], float]:
+    """Vertices of the convex parts of a mesh, and the share of them that it fills."""
+    hull = mesh.convex_hull
+    joined = mesh.copy()
+    joined.merge_vertices()
+    if not joined.is_watertight:
+        return [np.array(hull.vertices, dtype=float)], math.nan
+    filled = abs(joined.volume) / hull.volume
+    pieces = joined.split(only_watertight=True) if filled < _HOLLOW else []
+    if 1 < len(pieces) <= _PIECES:
+        hulls = [piece.convex_hull for piece in pieces]
+        volume = sum(piece.volume for piece in hulls)
+        if volume < _HOLLOW * hull.volume:
+            return [np.array(piece.vertices, dtype=float) for piece in hulls], abs(
+                joined.volume
+            ) / volume
+    return [np.array(hull.vertices, dtype=float)], filled
 
 
 BOX, SPHERE, CYLINDER, CAPSULE, HULL = "box", "sphere", "cylinder", "capsule", "hull"
@@ -306,6 +343,7 @@ class CollisionShape:
             edges of the box that holds it [m].
         vertices: in the joint's frame (n, 3) [m].
         radius: what is within it of the vertices' hull belongs to the shape [m].
+        filled: share of it that is there, of a mesh; not a number where it is open.
         centre: of the smallest box along the joint's axes that holds the shape [m].
         reach: no point of the shape is farther from ``centre`` [m].
     """
@@ -317,6 +355,7 @@ class CollisionShape:
     size: tuple[float, ...]
     vertices: np.ndarray
     radius: float
+    filled: float = 1.0
     centre: np.ndarray = field(init=False)
     reach: float = field(init=False)
 
@@ -342,6 +381,15 @@ def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
     that has no other shape they are a :class:`ModelFileError`.
     """
     return _shapes(model, COLLISION)[0]
+
+
+def hollow_links(model: Model) -> dict[str, float]:
+    """Links with meshes that fill less than half of the solids that touch for them."""
+    shares: dict[str, float] = {}
+    for shape in collision_shapes(model):
+        if shape.filled < _HOLLOW:
+            shares[shape.link] = min(shape.filled, shares.get(shape.link, 1.0))
+    return shares
 
 
 @lru_cache(maxsize=16)
@@ -387,15 +435,17 @@ def _shapes(
     feet, faults = _feet(model), dict[int, ModelFileError]()
     for name, joint, pose, element, around in shape_elements(model, kind):
         try:
-            word, size, local, radius = _solid(model, name, element)
+            word, solids, radius, filled = _solid(model, name, element)
         except MissingMeshError as error:
             if around.tag == COLLISION and joint in feet:
                 fault = element_error(around, str(error), f"link {name}")
                 faults.setdefault(joint, fault)
             missing.setdefault(name, element.get("filename", ""))
             continue
-        vertices = local @ pose.rotation.T + pose.translation
-        shapes.append(CollisionShape(name, joint, pose, word, size, vertices, radius))
+        for size, local in solids:
+            vertices = local @ pose.rotation.T + pose.translation
+            shape = (name, joint, pose, word, size, vertices, radius, filled)
+            shapes.append(CollisionShape(*shape))
     for joint, fault in faults.items():
         if all(shape.joint != joint for shape in shapes):
             raise fault
@@ -442,6 +492,25 @@ def _feet(model: Model) -> set[int]:
 
 def _solid(
     model: Model, link: str, element: ET.Element
+) -> tuple[str, list[tuple[tuple[float, ...], np.ndarray]], float, float]:
+    """The solids of a geometry.
+
+    Returns:
+        kind; size, and vertices in the shape's own frame, of each; radius; the share of
+        them that is there.
+    """
+    if element.tag == "mesh":
+        scale = np.array(numbers(element, "scale", 1.0, 1.0, 1.0))
+        mesh = find_mesh(element.get("filename", ""), model)
+        parts, filled = convex_parts(mesh, scale)
+        solids = [(tuple(np.ptp(v, axis=0).tolist()), v) for v in parts]
+        return HULL, solids, 0.0, filled
+    kind, size, vertices, radius = _primitive(model, link, element)
+    return kind, [(size, vertices)], radius, 1.0
+
+
+def _primitive(
+    model: Model, link: str, element: ET.Element
 ) -> tuple[str, tuple[float, ...], np.ndarray, float]:
     """Kind, size, vertices in the shape's own frame, and radius."""
     if element.tag == BOX:
@@ -459,10 +528,6 @@ def _solid(
         angle = 2.0 * np.pi * np.arange(_ROUND) / _ROUND
         rim = radius * np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
         return CYLINDER, (radius, length), np.vstack([rim + end for end in ends]), 0.0
-    if element.tag == "mesh":
-        scale = np.array(numbers(element, "scale", 1.0, 1.0, 1.0))
-        vertices = hull_vertices(find_mesh(element.get("filename", ""), model), scale)
-        return HULL, tuple(np.ptp(vertices, axis=0).tolist()), vertices, 0.0
     raise ModelFileError(
         f"'{element.tag}' is no geometry: use box, sphere, cylinder, capsule or mesh",
         model.parts.source,

@@ -8,7 +8,11 @@ import trimesh
 
 import humans_sim as hs
 from humans_sim.core.resources import share_directory
-from humans_sim.models.collision_shapes import collision_shapes, visual_shapes
+from humans_sim.models.collision_shapes import (
+    collision_shapes,
+    hollow_links,
+    visual_shapes,
+)
 from humans_sim.view.browser.scene_layers import solids
 
 GEOMETRY = {
@@ -133,3 +137,48 @@ def test_bad_geometry_is_named(tmp_path, geometry, words):
     elements = f"<collision><geometry>{geometry}</geometry></collision>"
     with pytest.raises(hs.errors.ModelFileError, match=words):
         collision_shapes(one_link(tmp_path, elements))
+
+
+def channel():
+    """A channel of three boxes that touch nowhere, open upwards."""
+    boxes = [((1.0, 1.0, 0.1), (0.0, 0.0, 0.0))]
+    boxes += [((0.1, 1.0, 0.8), (side, 0.0, 0.5)) for side in (-0.45, 0.45)]
+    made = [trimesh.creation.box(size) for size, _ in boxes]
+    for box, (_, place) in zip(made, boxes, strict=True):
+        box.apply_translation(place)
+    return trimesh.util.concatenate(made)
+
+
+def test_a_mesh_of_a_few_pieces_is_a_solid_each(tmp_path):
+    """A ball finds the hollow of a channel: nothing is there, and the sides are."""
+    channel().export(tmp_path / "channel.stl")
+    mesh = '<mesh filename="channel.stl" scale="0.5 0.5 0.5"/>'
+    model = one_link(tmp_path, f"<collision><geometry>{mesh}</geometry></collision>")
+    shapes = collision_shapes(model)
+    sizes = sorted(tuple(np.round(shape.size, 6)) for shape in shapes)
+    assert sizes == [(0.05, 0.5, 0.4), (0.05, 0.5, 0.4), (0.5, 0.5, 0.05)]
+    assert not hollow_links(model)
+    ground = hs.Ground(friction=0.3)
+    ball = hs.SceneBody.ball("ball", 0.1, 0.05)
+    scene = hs.SceneSystem([ball], ground, robot=model)
+    run = hs.Simulation(scene, method="time_stepping").run(
+        scene.configuration({"ball": (0.0, 0.0, 0.5)}, model.neutral()), t_end=0.6
+    )
+    assert run.q[-1, 9] == pytest.approx(0.05 + 0.05, abs=1e-6)
+    assert run.check().ok
+
+
+@pytest.mark.parametrize(("thick", "hollow"), [(0.1, True), (0.4, False)])
+def test_hollow_meshes_are_named(tmp_path, thick, hollow):
+    """A thin ring fills little of its hull, a thick one more; of an open one none."""
+    ring = trimesh.creation.torus(0.5, thick)
+    ring.export(tmp_path / "ring.stl")
+    mesh = '<mesh filename="ring.stl"/>'
+    model = one_link(tmp_path, f"<collision><geometry>{mesh}</geometry></collision>")
+    (shape,) = collision_shapes(model)
+    assert shape.filled == pytest.approx(ring.volume / ring.convex_hull.volume)
+    assert hollow_links(model) == ({"base_link": shape.filled} if hollow else {})
+    ring.update_faces(np.arange(len(ring.faces)) > 0)
+    ring.export(tmp_path / "ring.stl")
+    model = one_link(tmp_path, f"<collision><geometry>{mesh}</geometry></collision>")
+    assert np.isnan(collision_shapes(model)[0].filled) and not hollow_links(model)
