@@ -22,7 +22,7 @@ import time
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ from humans_sim.results.records import POINT
 from humans_sim.results.run import Run
 
 if TYPE_CHECKING:
+    from humans_sim.dynamics.simulation import Simulation
     from humans_sim.dynamics.worlds import Worlds
 
 JOINTS = math.radians(0.5)
@@ -384,7 +385,8 @@ def _worlds_of(runs: Sequence[SweptRun]) -> tuple[Worlds, Scenario] | None:
     """Worlds of runs that differ by their seeds; None where they cannot be some."""
     from humans_sim.dynamics.worlds import Worlds
 
-    simulations, starts = [], []
+    simulations: list[Simulation] = []
+    starts = []
     try:
         for run in runs:
             if run.seed is None:
@@ -411,12 +413,18 @@ def _stepped(
     seconds = (time.perf_counter() - start) / len(runs)
     busy = (time.process_time() - busy) / len(runs)
     for run, result in zip(runs, results, strict=True):
-        yield run_claimed(
-            run,
-            lambda ledger, run=run, result=result: run.recorded(
-                ledger, _row_of(result), seconds, busy
-            ),
-        )
+        yield run_claimed(run, partial(_filed, run, result, seconds, busy))
+
+
+def _filed(
+    run: SweptRun,
+    result: Run | HumansError,
+    seconds: float,
+    busy: float,
+    ledger: Ledger,
+) -> RunOutcome:
+    """The outcome of a run that was stepped with others, on record."""
+    return run.recorded(ledger, _row_of(result), seconds, busy)
 
 
 def sweep(
