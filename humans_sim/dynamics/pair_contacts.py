@@ -298,6 +298,11 @@ class PairContacts:
             ]
         return every
 
+    def gaps_of(self, chosen: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Gaps of points that were chosen, where the movers were read last (k,) [m]."""
+        gaps: np.ndarray = chosen_gaps(chosen, self._poses)[0]
+        return gaps
+
     def gap_rates(self, data: pin.Data) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates; none where no point is near."""
         gaps = self.with_gaps(np.zeros(0), data)

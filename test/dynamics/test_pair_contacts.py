@@ -226,6 +226,66 @@ def test_near_pairs_are_not_missed(khr1: hs.Model) -> None:
     assert near_ones > 10 and far_ones > 1000
 
 
+_BOX = """<collision><origin xyz="{}"/><geometry><box size="{}"/></geometry>
+</collision>"""
+_BODY = """<link name="{}"><inertial><origin xyz="{}"/><mass value="{}"/>
+<inertia ixx="{}" ixy="0" ixz="0" iyy="{}" iyz="0" izz="{}"/></inertial>{}</link>"""
+_HINGE = """<joint name="{}" type="revolute"><parent link="{}"/><child link="{}"/>
+<origin xyz="{}"/><axis xyz="{}"/>
+<limit lower="-2" upper="2" effort="10" velocity="10"/></joint>"""
+
+
+def many_boxes(folder: Path, rng: np.random.Generator) -> hs.Model:
+    """A hand of six boxes on a wrist of two axes, over a plate."""
+    hand = ""
+    for _ in range(6):
+        place = rng.uniform(-1.0, 1.0, 3) * (0.06, 0.04, 0.002)
+        size = rng.uniform(0.01, 0.04, 3)
+        hand += _BOX.format(*(" ".join(f"{x:.6g}" for x in a) for a in (place, size)))
+    plate = _BOX.format("0 0 0", "0.6 0.4 0.1")
+    arm = _BOX.format("0.1 0 0", "0.08 0.02 0.02")
+    text = (
+        _BODY.format("base_link", "0 0 0", 5, 0.1, 0.1, 0.1, plate)
+        + _BODY.format("arm", "0.1 0 0", 0.3, 2e-3, 2e-3, 2e-3, arm)
+        + _BODY.format("cross", "0 0 0", 0.05, 1e-4, 1e-4, 1e-4, "")
+        + _BODY.format("hand", "0 0 0", 0.3, 4e-4, 4e-4, 6e-4, hand)
+        + _HINGE.format("shoulder", "base_link", "arm", "-0.2 0 0.1", "0 1 0")
+        + _HINGE.format("pitch", "arm", "cross", "0.2 0 0", "0 1 0")
+        + _HINGE.format("roll", "cross", "hand", "0 0 0", "1 0 0")
+    )
+    path = folder / "boxes.urdf"
+    path.write_text(f'<robot name="boxes">{text}</robot>')
+    return hs.load_model(path)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_links_touch_in_more_places_than_a_pair_has_points(
+    tmp_path: Path, seed: int
+) -> None:
+    """Boxes of one hand that land one after the other all stay out of the plate."""
+    rng = np.random.default_rng(seed)
+    model = many_boxes(tmp_path, rng)
+    sim = hs.Simulation(
+        model,
+        method="time_stepping",
+        locked=["base"],
+        ground=hs.Ground.empty(),
+        contacts=hs.Contacts(self_collision={"friction": 0.3}),
+    )
+    q = model.neutral()
+    q[7:] = -0.1, *rng.uniform(-0.5, 0.5, 2)
+    run = sim.run(q, t_end=0.22, sampling_period=1e-3)
+    geometry, _ = pair_geometry(model, (("base_link", "hand"),))
+    data, own = pin.GeometryData(geometry), model.pin.createData()
+    least = np.inf
+    for place in run.q:
+        pin.computeDistances(model.pin, own, geometry, data, place)
+        least = min(least, *(r.min_distance for r in data.distanceResults))
+    assert -1e-10 < least < 1e-8
+    assert (run.forces[:, :, 0] > 0.0).any()
+    assert run.check()["largest gap x force"].value < 1e-8
+
+
 def test_nothing_changes_where_nothing_touches(khr1: hs.Model) -> None:
     """A robot that only falls on its feet moves alike with and without."""
     runs = []

@@ -112,6 +112,7 @@ _STEPS, _MOST_STEPS = 5, 40
 is dear, so there are more of them each time the largest ones did not lead past it."""
 _AGAIN = 50
 """Steps within which a second hand-over is for the same reason as the first."""
+_NO_SIGNALS = np.zeros(0, dtype=bool)
 
 
 class HandOver:
@@ -175,13 +176,15 @@ class HandOver:
         return self._left <= 0
 
     def take(self, limit: float) -> np.ndarray:
-        """Make a step, not beyond a time; returns which signals changed sign."""
-        state, size = self._state, self._size
-        left = limit - state.t
+        """Make some steps, not beyond a time; returns which signals changed sign."""
+        state, size, steps = self._state, self._size, self._under_way
         before = state.t, state.q, state.v, state.z
+        fired = _NO_SIGNALS
         try:
             with typed_failures():
-                fired = self._under_way.take(left if left < 1.5 * size else size)
+                if not steps.take_until(min(limit, state.t + self._left * size), size):
+                    left = limit - state.t
+                    fired = steps.take(left if left < 1.5 * size else size)
             if not (np.isfinite(state.q).all() and np.isfinite(state.v).all()):
                 raise StepError("motion is not finite")
         except FAILURES as error:
@@ -193,7 +196,7 @@ class HandOver:
             ) from error
         if limit - state.t < 1e-6 * size:
             state.t = limit
-        self._left -= 1
+        self._left -= max(1, round((state.t - before[0]) / size))
         return fired
 
     def closed(self) -> np.ndarray:

@@ -363,7 +363,7 @@ def _settle(model, state, centre, x, equations, contacts):
 
 
 @kernel(borrows=True)
-def _stay(old, closed, slots, gap, held):
+def hold_turned(old, closed, slots, gap, held):
     """Hold what touches by a force: the points of its pair that are on the surface.
 
     Where a solid has turned onto another corner, no point is: then the nearest.
@@ -388,11 +388,55 @@ def _stay(old, closed, slots, gap, held):
 
 
 @kernel
+def borne_gaps(old, used, slots, fresh):
+    """Gaps where a step ends of points of pairs that bore a force in it (k,) [m].
+
+    Where a point bore one, its gap is that of its pair: solids that roll have another
+    point there at the end. One that is inside by what turned, off the other solid's
+    face or edge now, says nothing where there are others.
+
+    Args:
+        old: points of the step (k,).
+        used: their gaps (k,) [m].
+        slots: points at its end (m,).
+        fresh: their gaps (m,) [m].
+    """
+    old, used, slots, fresh = lent((old, used, slots, fresh))
+    gaps = used.copy()
+    for k in range(old.shape[0]):
+        least = np.inf
+        for j in range(slots.shape[0]):
+            if slots[j] // SLOTS == old[k] // SLOTS:
+                least = min(least, fresh[j])
+        gaps[k] = least if used[k] < 0.0 and least < np.inf else min(used[k], least)
+    return gaps
+
+
+@kernel
+def _both(one, other):
+    """Points of two looks at pairs, one after the other."""
+    return (
+        np.concatenate((one[0], other[0])),
+        np.concatenate((one[1], other[1])),
+        np.concatenate((one[2], other[2])),
+        np.concatenate((one[3], other[3])),
+        np.concatenate((one[4], other[4])),
+        np.concatenate((one[5], other[5])),
+        np.concatenate((one[6], other[6])),
+    )
+
+
+@kernel
 def _looked_again(model, state, centre, v, known, looked):
     """Look at pairs where a step ends; what turned stays in touch, and in no other.
 
+    Links of several solids may have more places that touch than a pair has points: what
+    one look found stays out while another look finds others. Where what turned cannot
+    stay in touch, it is let go, and only pushed apart.
+
     Returns:
-        what :func:`_settle` does; before the last, the points of pairs there.
+        coordinates, configuration, gaps; the points of pairs there; whether it is done,
+        and whether something was let go.
     """
     state, known = lent(state), lent(known)
     tree, near, _, joints, links, support = model
@@ -400,29 +444,38 @@ def _looked_again(model, state, centre, v, known, looked):
     n = near[0][0].shape[0] * near[0][4].shape[0] + near[0][6].shape[0]
     chosen = model[2]
     old, none, missed = chosen[0], np.empty(0, np.int64), PairMemory(*pairs[1]).missed
-    missed[0] = False
-    for _ in range(_LOOKS):
+    missed[0], seen, let_go = False, chosen, False
+    for look in range(_LOOKS):
         chosen = _look(pairs, chosen, joints, h)
         if missed[0]:
             # Something was thrown so far in the step that it may be in what it had no
             # points with where the step began.
             break
         if chosen[0].shape[0] == 0:
-            return x, q, gap, chosen, True
+            return x, q, gap, chosen, True, let_go
+        seen = _both(chosen, seen) if look else chosen
         own = chosen_gaps(chosen, joints[0])[0]
-        held = np.zeros(n + own.shape[0], np.bool_)
+        held = np.zeros(n + seen[0].shape[0], np.bool_)
         held[:n] = closed[:n]
-        apart = _stay(old, closed[n:], chosen[0], own, held[n:])
-        if not apart and own.min() >= -SETTLED:
-            return x, q, gap, chosen, True
-        again = (tree, near, chosen, joints, links, support)
-        x, q, gap, done = _settle(again, state, centre, x, known, (none, held))
+        last = n + own.shape[0]
+        off = hold_turned(old, closed[n:], chosen[0], own, held[n:last])
+        if (let_go or not off) and own.min() >= -SETTLED:
+            return x, q, gap, chosen, True, let_go
+        again, done = (tree, near, seen, joints, links, support), False
+        if not let_go:
+            start = x
+            x, q, gap, done = _settle(again, state, centre, start, known, (none, held))
+            if not done:
+                x, let_go = start, True
+        if not done:
+            held[n:] = False
+            x, q, gap, done = _settle(again, state, centre, x, known, (none, held))
         tree_columns(tree, state)
         tree_twists(tree, v, state)
         _all_joints(state, *joints)
         if not done:
             break
-    return x, q, gap, chosen, False
+    return x, q, gap, chosen, False, let_go
 
 
 @kernel(borrows=True)
@@ -754,9 +807,10 @@ def model_step(tree, geometry, memory, start, applied, h):
         if settled and pairs[0][1].shape[0]:
             _all_joints(state, *ends)
             looked = (pairs, x, q, gap, closed, h)
-            x, q, gap, chosen_end, settled = _looked_again(
+            x, q, gap, chosen_end, settled, let_go = _looked_again(
                 model, state, centre, v, known, looked
             )
+            released = max(released, 1 if let_go else 0)
         if not settled:
             status = UNSETTLED
             break
@@ -796,20 +850,12 @@ def model_step(tree, geometry, memory, start, applied, h):
         fresh = chosen_gaps(chosen_end, ends[0])[0]
         for k in range(fresh.shape[0]):
             gaps[first + chosen_end[0][k]] = fresh[k]
-        # Where a point of a pair bore a force, its gap is that of the pair: solids that
-        # roll have another point there at the end. One that is inside by what turned,
-        # off the other solid's face or edge now, says nothing where there are others.
         used = chosen_gaps(chosen, ends[0])[0]
-        for k in range(used.shape[0]):
-            c, pair = own.shape[0] - used.shape[0] + k, chosen[0][k] // SLOTS
+        borne = borne_gaps(chosen[0], used, chosen_end[0], fresh)
+        for k in range(borne.shape[0]):
+            c = own.shape[0] - borne.shape[0] + k
             if mode[c] != 0:
-                least = np.inf
-                for j in range(fresh.shape[0]):
-                    if chosen_end[0][j] // SLOTS == pair:
-                        least = min(least, fresh[j])
-                gaps[own[c]] = min(used[k], least)
-                if used[k] < 0.0 and least < np.inf:
-                    gaps[own[c]] = least
+                gaps[own[c]] = borne[k]
     for c in range(own.shape[0]):
         if own[c] < first:
             gaps[own[c]] = gap[c]

@@ -47,6 +47,8 @@ from humans_sim.dynamics.time_stepping.model_step_kernels import (
     ELSEWHERE,
     HOOKED,
     UNSETTLED,
+    borne_gaps,
+    hold_turned,
 )
 from humans_sim.dynamics.time_stepping.model_steps import (
     REACHED,
@@ -377,7 +379,7 @@ class ImpulseSteps:
                 near[which] = near[late] = STICK
                 continue
             q, gaps = self._put_right(chart, x, equations, which, closed)
-            q, gaps = self._looked_again((q, v), gaps, closed, equations, h)
+            q, gaps = self._looked_again((q, v), gaps, (closed, mode), equations, h)
             flight = None
             if self._fly is not None:
                 flight = self._fly(state, self._loads, (q, v), h, which)
@@ -488,23 +490,36 @@ class ImpulseSteps:
         self,
         end: tuple[np.ndarray, np.ndarray],
         gaps: np.ndarray,
-        closed: np.ndarray,
+        contacts: tuple[np.ndarray, np.ndarray],
         equations: tuple[np.ndarray, ...],
         h: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The end of a step where solids that turned into each other are apart."""
-        system, (q, v) = self._system, end
+        """The end of a step where solids that turned are in touch, and in no other.
+
+        ``contacts``: which are closed and stay so, and modes of all in the step.
+        """
+        system, (q, v), (closed, mode) = self._system, end, contacts
         if not isinstance(system, ModelSystem) or not len(system.pairs):
             return q, gaps
-        held, none = closed & self._onto, np.zeros(0, dtype=np.int64)
+        pairs, none = system.pairs, np.zeros(0, dtype=np.int64)
+        used, first = pairs.chosen, len(closed) - len(pairs)
+        held = closed.copy()
         for _ in range(_LOOKS):
-            found = system.gaps_anew(q, v, 0.5 * h)
-            if found.min() >= -SETTLED:
+            gaps = system.gaps_anew(q, v, 0.5 * h)
+            slots = pairs.chosen[0]
+            own = np.zeros(len(slots), dtype=np.bool_)
+            stays, there = closed[first + used[0]], gaps[first + slots]
+            off = hold_turned(used[0], stays, slots, there, own)
+            if not off and gaps.min() >= -SETTLED:
                 break
+            held[first:] = False
+            held[first + slots] = own
             chart = system.chart(q)
-            q, found = self._settled(chart, self._still, equations, none, held, np.inf)
-        bearing = self.mode != 0
-        return q, np.where(bearing & (gaps < found), gaps, found)
+            q, gaps = self._put_right(chart, self._still, equations, none, held)
+        slots, bore = pairs.chosen[0], mode[first + used[0]] != 0
+        borne = borne_gaps(used[0], pairs.gaps_of(used), slots, gaps[first + slots])
+        gaps[first + used[0][bore]] = borne[bore]
+        return q, gaps
 
     def _settled(
         self,
