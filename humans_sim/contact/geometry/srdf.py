@@ -115,8 +115,14 @@ def srdf(model: Model) -> str:
     state = ET.SubElement(robot, "group_state", name=NEUTRAL, group=WHOLE_BODY)
     for joint, angle in zip(model.joint_names, model.neutral()[7:], strict=True):
         ET.SubElement(state, "joint", name=joint, value=f"{angle:g}")
-    base = {"type": "floating", "parent_frame": WORLD, "child_link": groups[0].base}
-    ET.SubElement(robot, "virtual_joint", {"name": f"{WORLD}_joint", **base})
+    ET.SubElement(
+        robot,
+        "virtual_joint",
+        name=f"{WORLD}_joint",
+        type="floating",
+        parent_frame=WORLD,
+        child_link=groups[0].base,
+    )
     for (one, other), reason in unchecked_pairs(model).items():
         ET.SubElement(
             robot, "disable_collisions", link1=one, link2=other, reason=reason
