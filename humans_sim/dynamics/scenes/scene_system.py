@@ -39,7 +39,7 @@ _ENERGY = 1e-4
 
 
 class SceneSystem(ModelSystem):
-    """Free bodies on a ground, with a robot or without one.
+    """Free bodies on a ground, with one robot, several, or none.
 
     Configurations are the robot's, then seven numbers for each body: place of its
     centre of mass, quaternion (x, y, z, w); velocities are the robot's, then six

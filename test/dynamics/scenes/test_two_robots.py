@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +11,18 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.scene_bodies import SceneBody, SceneRobot
 from humans_sim.dynamics.scenes.scene_system import (
     SceneActuation,
     SceneController,
     SceneSystem,
 )
+from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.results.check import DEEPEST
 
 ASIDE = {"ball": (0.0, 3.0, 0.5)}
@@ -125,6 +130,65 @@ def test_far_apart_each_is_as_alone(khr1: hs.Model, second: bool) -> None:
     np.testing.assert_allclose(own, lone.q[:, : khr1.nq], atol=1e-7)
     np.testing.assert_allclose(pair.v[:, v], lone.v[:, : khr1.nv], atol=1e-4)
     assert pair.check().ok, str(pair.check())
+
+
+def stream(model: hs.Model, speed: float) -> Callable[[float], np.ndarray]:
+    """Joint angles over time of a walk by plan alone, from 0.3 s on [m/s]."""
+    walk = walk_stream(model, load_robot("khr1"), 6, (speed, 0.0, 0.0))
+
+    def joints(t: float) -> np.ndarray:
+        angles = walk.angles(walk.begin + max(t + PERIOD - 0.3, 0.0))
+        return np.array([angles.get(name, 0.0) for name in model.joint_names])
+
+    return joints
+
+
+@pytest.mark.study
+def test_two_walk_into_each_other(khr1: hs.Model) -> None:
+    """One forwards, one backwards: they meet, push each other back, and stay up."""
+    setup = RobotSetup.of_model(khr1)
+    servos = [setup.servos(khr1, command_period=PERIOD) for _ in range(2)]
+    walks = [stream(khr1, 0.05), stream(khr1, -0.03)]
+    resistance = JointDissipation.of(khr1, servos[0])
+    scene = SceneSystem(
+        [body()],
+        hs.Ground(friction=setup.friction),
+        robot=khr1,
+        others=[SceneRobot("robot2", khr1, resistance)],
+        dissipation=resistance,
+    )
+    simulation = hs.Simulation(
+        scene,
+        SceneActuation(scene, servos[0], others={"robot2": servos[1]}),
+        SceneController(
+            scene, lambda t, _: walks[0](t), {"robot2": lambda t, _: walks[1](t)}
+        ),
+        control_period=PERIOD,
+        time_step=setup.time_step,
+    )
+    places = [khr1.standing(walk(-PERIOD)) for walk in walks]
+    places[1][0] += 0.2
+    start = scene.configuration(ASIDE, places[0], others={"robot2": places[1]})
+    run = simulation.run(start, t_end=4.0, sampling_period=0.02)
+    (part,) = scene.others
+    first, second = run.q[:, 0], run.q[:, part.q.start]
+    met = {  # links of the one with links of the other
+        pair.name
+        for pair in scene.pairs.pairs
+        if pair.first.joint > part.shift and 0 < pair.second.joint < scene.first_body
+    }
+    columns = [k for k, n in enumerate(run.table.names) if n.rpartition(".")[0] in met]
+    pushing = run.forces[:, columns, 0].sum(axis=1)
+    begin = int(np.flatnonzero(pushing)[0])
+    assert 1.5 < run.t[begin] < 3.0
+    # Until then both came nearer as they walk alone; then neither gets through.
+    assert first[begin] > 0.03 and second[begin] < 0.18
+    assert (second - first).min() > 0.1
+    assert second[-1] > second[begin]  # it is pushed back
+    for height in (run.q[:, 2], run.q[:, part.q.start + 2]):
+        assert height.min() > 0.95 * height[0]
+    check = run.check()
+    assert check.ok and check[DEEPEST].ok, str(check)
 
 
 def test_what_cannot_be_is_refused(khr1: hs.Model) -> None:
