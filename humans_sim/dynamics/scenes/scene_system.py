@@ -113,8 +113,12 @@ class SceneSystem(ModelSystem):
     def _robot_record(self) -> dict[str, Any]:
         """Names and models of further robots; empty where there are none."""
         records = [
-            {"name": p.robot.name, **model_and_ground(p.robot.model, self.ground)}
-            for p in self.others
+            {
+                "name": robot.name,
+                "coordinates": robot.model.nq,
+                "model": model_and_ground(robot.model, self.ground)["model"],
+            }
+            for robot, *_ in self.others
         ]
         return {"robots": records} if records else {}
 

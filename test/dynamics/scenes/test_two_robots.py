@@ -24,6 +24,7 @@ from humans_sim.dynamics.scenes.scene_system import (
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.results.check import DEEPEST
+from humans_sim.results.run import body_poses
 
 ASIDE = {"ball": (0.0, 3.0, 0.5)}
 """Where the scene's body is, out of the way [m]."""
@@ -90,6 +91,7 @@ def test_a_bump_in_free_space_keeps_momentum(khr1: hs.Model) -> None:
         if "robot2/" in name and run.forces[:, k].any()
     ]
     assert between, "they did not touch"
+    np.testing.assert_array_equal(body_poses(run)[0, 0, :3], ASIDE["ball"])
     # Momentum goes from one to the other.
     assert own[0, 0, 0] == pytest.approx(scale) == pytest.approx(-own[0, 1, 0])
     assert own[-1, 0, 0] < 0.5 * scale and own[-1, 1, 0] > -0.5 * scale
