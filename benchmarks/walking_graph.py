@@ -7,6 +7,10 @@ Simulated time over wall time of a walk of the KHR-1, as fast as it goes: the no
 dynamics, walk and observer in one process, then the same nodes as processes of their
 own, and the library with the same settings. Start-up and compilation are left out.
 Without rclpy, the library alone.
+
+Then latencies, in a walk of its own: a further node hears commands and states. From a
+command to the state that it leads to (dynamics), from a state to the command that
+answers it (walk): wall time, median and 99 % of all periods.
 """
 
 from __future__ import annotations
@@ -17,9 +21,13 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from typing import Any
 
+import numpy as np
 import yaml
 
 import humans_sim as hs
@@ -56,57 +64,116 @@ def library(steps: int) -> float:
     return end / (time.monotonic() - begun)
 
 
-def composed(steps: int) -> float:
-    """Real-time factor of the graph in this process."""
-    from humans_sim.nodes.walk.trial import walk_trial
+@dataclass
+class Latencies:
+    """Wall times between messages [s]."""
 
-    walk = walk_trial(
-        replace(GRAPH, nodes=NODES),
-        FAST,
-        pages=False,
-        steps=steps,
-        velocity=VELOCITY,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    if not walk.done:
-        raise SystemExit(f"the composed graph did not walk: {walk.message}")
-    return walk.real_time_factor
+    to_state: list[float] = field(default_factory=list)
+    to_command: list[float] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Median and 99 % of both [ms]."""
+        words = []
+        for name, values in (
+            ("command to state", self.to_state),
+            ("state to command", self.to_command),
+        ):
+            median, most = 1e3 * np.percentile(values, (50, 99))
+            words.append(f"{name} {median:.2f} ms, 99 % {most:.2f} ms")
+        return "; ".join(words)
 
 
-def processes(steps: int) -> float:
-    """Real-time factor of three processes."""
+def probe(latencies: Latencies, period: float) -> Any:
+    """A node that hears commands and states, and keeps how long each took."""
+    from sensor_msgs.msg import JointState
+
     from humans_sim.nodes.common.conversions import nanoseconds_of
-    from humans_sim.nodes.common.process import NodeProcess, StopEvent
-    from humans_sim.nodes.walk.trial import WalkCaller
+    from humans_sim.nodes.common.model_node import ProcessNode
 
+    node, step = ProcessNode("latency_probe"), round(period * 1e9)
+    commanded: dict[int, float] = {}
+    stated: dict[int, float] = {}
+
+    def on_command(message: Any) -> None:
+        now, stamp = time.perf_counter(), nanoseconds_of(message.header.stamp)
+        commanded[stamp] = now
+        if stamp in stated:
+            latencies.to_command.append(now - stated.pop(stamp))
+
+    def on_state(message: Any) -> None:
+        now, stamp = time.perf_counter(), nanoseconds_of(message.header.stamp)
+        stated[stamp] = now
+        if stamp - step in commanded:
+            latencies.to_state.append(now - commanded.pop(stamp - step))
+
+    node.create_subscription(JointState, "joint_commands", on_command, 100)
+    node.create_subscription(JointState, "joint_states", on_state, 100)
+    return node
+
+
+Run = Callable[[Sequence[Callable[[Callable[[], None]], Any]]], None]
+"""Runs the graph with further nodes until one of them ends it."""
+
+
+def composed(further: Sequence[Callable[[Callable[[], None]], Any]]) -> None:
+    """Run the graph in this process."""
+    from humans_sim.nodes.common.compose import run_graph
+
+    graph = replace(GRAPH, nodes=NODES)
+    run_graph(graph, FAST, pages=False, seconds=TIMEOUT, further=further)
+
+
+def processes(further: Sequence[Callable[[Callable[[], None]], Any]]) -> None:
+    """Run three processes."""
+    from humans_sim.nodes.common.process import NodeProcess, StopEvent
+
+    stop = StopEvent()
+    with started(), NodeProcess([], stop) as process:
+        process.run([lambda make=make: make(stop.set) for make in further], TIMEOUT)
+
+
+@contextmanager
+def started() -> Iterator[None]:
+    """The nodes as processes of their own."""
     arguments = ["--ros-args", "--params-file", str(GRAPH.parameters), *FAST]
-    started = [
+    running = [
         subprocess.Popen(
             [sys.executable, "-m", "humans_sim.nodes", name, *arguments],
             stdout=subprocess.DEVNULL,
         )
         for name in NODES
     ]
-    stop, callers = StopEvent(), list[WalkCaller]()
+    try:
+        yield
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(30)
 
-    def make() -> WalkCaller:
-        callers.append(WalkCaller(steps, VELOCITY, stop.set))
+
+def walk(run: Run, steps: int, latencies: Latencies | None = None) -> float:
+    """Real-time factor of a walk; latencies slow it, where they are kept."""
+    from humans_sim.nodes.common.conversions import nanoseconds_of
+    from humans_sim.nodes.walk.trial import WalkCaller
+
+    callers: list[WalkCaller] = []
+
+    def call(end: Callable[[], None]) -> WalkCaller:
+        callers.append(WalkCaller(steps, VELOCITY, end))
         return callers[0]
 
-    try:
-        with NodeProcess([], stop) as process:
-            process.run([make], TIMEOUT)
-    finally:
-        for process in started:
-            process.terminate()
-        for process in started:
-            process.wait(30)
+    further: list[Callable[[Callable[[], None]], Any]] = [call]
+    if latencies is not None:
+        parameters = yaml.safe_load(GRAPH.parameters.read_text())
+        period = parameters["/**/dynamics"]["ros__parameters"]["sampling_period"]
+        further.append(lambda end: probe(latencies, period))
+    run(further)
     result = callers[0].result
     if result is None or result.outcome != result.DONE:
         reason = callers[0].problem if result is None else result.message
-        raise SystemExit(f"the processes did not walk: {reason}")
-    return nanoseconds_of(result.duration) / 1e9 / callers[0].wall_time
+        raise SystemExit(f"the graph did not walk: {reason}")
+    return float(nanoseconds_of(result.duration) / 1e9 / callers[0].wall_time)
 
 
 def main() -> None:
@@ -118,9 +185,12 @@ def main() -> None:
     machine = f"{platform.machine()}, {'emulated' if emulated else 'native'}"
     print(f"KHR-1, {steps} steps at {VELOCITY.vx} m/s; simulated time over wall time")
     print(f"{machine}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    measures = {"library": library}
+    graphs: dict[str, Run] = {}
     if find_spec("rclpy") is not None:
-        measures |= {"composed": composed, "three processes": processes}
+        graphs = {"composed": composed, "three processes": processes}
+    measures: dict[str, Callable[[int], float]] = {"library": library}
+    for name, run in graphs.items():
+        measures[name] = lambda steps, run=run: walk(run, steps)
     factors: dict[str, list[float]] = {name: [] for name in measures}
     for _ in range(ROUNDS):  # in turns: the machine's load is the same for all
         for name, measure in measures.items():
@@ -128,6 +198,10 @@ def main() -> None:
     for name, values in factors.items():
         each = ", ".join(f"{factor:.2f}" for factor in values)
         print(f"{name:16s} {statistics.median(values):5.2f}  ({each})", flush=True)
+    for name, run in graphs.items():
+        latencies = Latencies()
+        walk(run, steps, latencies)
+        print(f"{name:16s} {latencies}", flush=True)
 
 
 if __name__ == "__main__":

@@ -107,35 +107,57 @@ def namespace(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return prepared
 
 
+def items() -> list[str]:
+    """What the page says of this package: in its text and last columns, quoted."""
+    text = re.sub(r"```.*?```", "", PAGE.read_text(), flags=re.S)
+    said = [line for line in text.splitlines() if not line.startswith("|")]
+    every = quoted("\n".join(said)) + [i for cells in rows() for i in quoted(cells[2])]
+    return [" ".join(item.split()) for item in every]
+
+
+def is_command(item: str) -> bool:
+    """Whether an item is typed into a shell."""
+    return item.startswith("humans-sim ")
+
+
+def is_path(item: str) -> bool:
+    """Whether an item is a file of the repository."""
+    return re.fullmatch(r"(?:docs|config|examples|test)/[\w./#-]+", item) is not None
+
+
+def is_call(item: str) -> bool:
+    """Whether an item is Python, and more than a word."""
+    return not (is_command(item) or is_path(item)) and bool(re.search(r"[.(\[]", item))
+
+
+def test_each_item_is_something() -> None:
+    """Commands, files and calls; the rest are words without an argument or a dot."""
+    kinds = [(is_command(i), is_path(i), is_call(i)) for i in items()]
+    assert all(sum(kind) <= 1 for kind in kinds)
+    words = {i for i, kind in zip(items(), kinds, strict=True) if not any(kind)}
+    assert all(re.fullmatch(r"\w+", word) for word in words), words
+    commands, paths, calls = (sum(column) for column in zip(*kinds, strict=True))
+    assert commands > 15 and paths > 5 and calls > 100
+
+
 def test_each_call_works(
     namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Calls are evaluated, commands parsed, and files looked for."""
+    """Calls are evaluated in the page's order, and files looked for."""
     monkeypatch.chdir(tmp_path)
-    tried = 0
     for found, here in table():
         assert quoted(here) or here.startswith("left out"), found
-        for item in quoted(here):
-            tried += 1
-            if item.startswith("humans-sim "):
-                parse_command(shlex.split(item)[1:])
-            elif re.fullmatch(r"(?:docs|config|examples)/[\w./#-]+", item):
-                assert (ROOT / item).is_file(), item
-            else:
-                eval(compile(item, str(found), "eval"), namespace)
-    assert tried > 100
+    for item in items():
+        if is_path(item):
+            assert (ROOT / item).is_file(), item
+        elif is_call(item) or item in namespace:
+            eval(compile(item, item, "eval"), namespace)
 
 
-def test_calls_of_the_differences_work(namespace: dict[str, Any]) -> None:
-    """Calls in the tables of misprints and differences are evaluated, too."""
-    for cells in rows():
-        for item in quoted(cells[2]):
-            if item.startswith("hs.") and not quoted(cells[0]):
-                eval(compile(item, cells[0], "eval"), namespace)
-
-
-def parse_command(words: list[str]) -> None:
-    """Parse a command line without running it."""
+@pytest.mark.parametrize("item", sorted({item for item in items() if is_command(item)}))
+def test_each_command_can_be_parsed(item: str) -> None:
+    """Without running it, which is slower."""
+    words = shlex.split(item)[1:]
     command = typer.main.get_command(app)
     context = command.make_context("humans-sim", list(words), resilient_parsing=True)
     name, rest = words[0], words[1:]
@@ -144,9 +166,7 @@ def parse_command(words: list[str]) -> None:
     chosen.make_context(name, rest)
 
 
-COMMANDS = sorted(
-    {item for _, here in table() for item in quoted(here) if item.startswith("humans-")}
-)
+COMMANDS = sorted({item for item in items() if is_command(item)})
 ENDLESS = {"up": ("--headless", "--seconds", "5"), "adjust": ("--seconds", "5")}
 """What lets commands end that otherwise wait for a person."""
 

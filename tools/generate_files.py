@@ -2,9 +2,9 @@
 """Writes the files that are made, not kept: ``python tools/generate_files.py``.
 
 ``config/rviz``, ``config/foxglove`` and ``CHANGELOG.rst`` need PyYAML alone, so that
-every build has them. The URDF files of the package's models need the library's own
-requirements: where these are missing, the build goes on without, since nothing in the
-package reads them.
+every build has them. The URDF and SRDF files of the package's models need the
+library's own requirements: where these are missing, the build goes on without, since
+nothing in the package reads them.
 """
 
 from __future__ import annotations
@@ -45,20 +45,28 @@ def write_texts() -> None:
 
 
 def write_urdfs(folder: Path) -> list[Path]:
-    """Write the package's models as URDF with their YAML; returns the URDF files."""
+    """Write the package's models as URDF with YAML and SRDF; returns the URDF files."""
     sys.path.insert(0, str(ROOT))
+    from humans_sim.contact.geometry.srdf import srdf
     from humans_sim.models import NAMES, load_model
 
-    return [load_model(name).save(folder / f"{name}.urdf") for name in NAMES]
+    urdfs = []
+    for name in NAMES:
+        model = load_model(name)
+        urdfs.append(model.save(folder / f"{name}.urdf"))
+        (folder / f"{name}.srdf").write_text(srdf(model), encoding="utf-8")
+    return urdfs
 
 
 def urdfs_are_current() -> bool:
-    """Whether all URDFs are newer than the models and the code that writes them."""
+    """Whether all files are newer than the models and the code that writes them."""
     models = list((CONFIG / "models").glob("*.yaml"))
-    made = [URDF / f"{path.stem}.urdf" for path in models]
+    kinds = ("urdf", "srdf")
+    made = [URDF / f"{path.stem}.{kind}" for path in models for kind in kinds]
     if not all(path.is_file() for path in made):
         return False
-    sources = [*models, *(ROOT / "humans_sim" / "models").rglob("*.py")]
+    code = [ROOT / "humans_sim" / name for name in ("models", "contact/geometry")]
+    sources = [*models, *(path for folder in code for path in folder.rglob("*.py"))]
     return min(map(_time, made)) > max(map(_time, sources))
 
 

@@ -22,7 +22,7 @@ QOS_PLACE = {"create_publisher": 2, "create_subscription": 3}
 """Which argument is the quality of service."""
 NODE_FIRST = {"create_deferred_service", "PatientServer", "ActionServer"}
 """Those whose first argument is the node."""
-WITH_DEFAULT = {"number", "changeable_number", "changeable_text", "count", "choice"}
+WITH_DEFAULT = {"number", "changeable_number", "count", "choice"}
 WITH_DEFAULT |= {"choices", "text", "flag", "declare_parameter"}
 """Declarations of a parameter: name, default, description."""
 WITHOUT_DEFAULT = {"numbers", "path", "texts"}

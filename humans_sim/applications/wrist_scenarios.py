@@ -173,6 +173,7 @@ def build_ball_model(
     unit: str | None = None,
     reduced: bool = False,
     link: str = "",
+    watch: Callable[[str], None] = lambda stage: None,
 ) -> BuiltModel:
     """Build the ball model of a bone.
 
@@ -184,16 +185,22 @@ def build_ball_model(
         unit: of the mesh; None: as its size says.
         reduced: whether balls that others cover together are left out.
         link: of the URDF whose collision mesh is the bone.
+        watch: called with each stage as it begins; what it raises ends the work.
 
     Raises:
         HumansError: there is no such mesh, or it bounds no bone.
     """
+    watch("reads the mesh")
     prepared = read_link_bone(path, link) if link else read_bone(path, unit)
     if spacing is None:
         spacing = max(5e-4, float(max(prepared.mesh.extents)) / 300)
+    watch("finds voxels")
     volume = voxelise(prepared.mesh, spacing)
+    watch("finds balls")
     model = ball_model(volume, metric)
     if reduced:
+        watch("leaves out covered balls")
         model = reduce_cover(model)
+    watch("measures the distance from the mesh")
     error = surface_error(model, prepared.mesh)
     return BuiltModel(model, volume.count, prepared.repairs, error)

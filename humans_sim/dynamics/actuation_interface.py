@@ -45,6 +45,8 @@ class DriveTable(NamedTuple):
         parameters: of each: gain, damping, stall torque, no-load speed, dead band,
             viscous and Coulomb friction, speed of the latter (njoints, 8).
         held: forces that stay as they are (nv,) [N m, N]; empty where there are none.
+        places: coordinate and velocity of each joint (njoints, 2); empty: those of one
+            robot, after its base.
     """
 
     start: float
@@ -52,6 +54,7 @@ class DriveTable(NamedTuple):
     rate: np.ndarray
     parameters: np.ndarray
     held: np.ndarray = np.zeros(0)
+    places: np.ndarray = np.zeros((0, 2), dtype=np.int64)
 
 
 def held_forces(forces: np.ndarray) -> DriveTable:
@@ -80,18 +83,22 @@ def pull(point, rate, angle, turning, parameters):
 
 
 @kernel
+def _drive_torque(point, rate, angle, turning, parameters):
+    """Torque of a drive on its joint, its friction taken off."""
+    viscous, coulomb, slow = parameters[5:]
+    _, torque = pull(point, rate, angle, turning, parameters)
+    return torque - viscous * turning - coulomb * np.tanh(turning / slow)
+
+
+@kernel
 def drive_torques(path, q, v, parameters):
     """Force of drives (nv,) on a ``path``: time since its origin [s], origin, rate."""
     path, q, v, parameters = lent((path, q, v, parameters))
     elapsed, origin, rate = path
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
-        turning = v[6 + j]
-        viscous, coulomb, slow = parameters[j, 5:]
-        _, torque = pull(
-            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters[j]
-        )
-        force[6 + j] = torque - viscous * turning - coulomb * np.tanh(turning / slow)
+        point = origin[j] + rate[j] * elapsed
+        force[6 + j] = _drive_torque(point, rate[j], q[7 + j], v[6 + j], parameters[j])
     return force
 
 
@@ -99,8 +106,17 @@ def drive_torques(path, q, v, parameters):
 def table_torques(drives, locked, t, q, v):
     """Force of a :class:`DriveTable` (nv,); what a lock supports is left out."""
     drives, locked, q, v = lent((drives, locked, q, v))
-    start, origin, rate, parameters, held = drives
-    force = drive_torques((t - start, origin, rate), q, v, parameters)
+    start, origin, rate, parameters, held, places = drives
+    if places.shape[0]:
+        force = np.zeros(v.shape[0])
+        for j in range(places.shape[0]):
+            angle, turning = q[places[j, 0]], v[places[j, 1]]
+            point = origin[j] + rate[j] * (t - start)
+            force[places[j, 1]] = _drive_torque(
+                point, rate[j], angle, turning, parameters[j]
+            )
+    else:
+        force = drive_torques((t - start, origin, rate), q, v, parameters)
     for j in range(held.shape[0]):
         force[j] += held[j]
     for j in locked:

@@ -33,7 +33,7 @@ class ContactGeometry(NamedTuple):
         radius: of the balls around the points (n,) [m].
         solids: rows of the solids (s, 16).
         meshes: numbers of all meshes that the rows point to, or None.
-        limit_joint: joints with a limit (l,).
+        limit_joint: coordinate and velocity of joints with a limit (l, 2).
         limit_sign: 1 at a lower limit, -1 at an upper one (l,).
         limit_value: the limits (l,) [rad].
         centre: of a ball round the points of each link, in its frame (m, 3) [m].
@@ -170,7 +170,7 @@ def point_gaps(geometry, q):
                     away = surface_distance(solids[s], meshes, place, normal, hessian)
                 gap[p * count + s] = away - radius[p]
     for k in range(joint.shape[0]):
-        gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
+        gap[points * count + k] = sign[k] * (q[joint[k, 0]] - value[k])
     return gap
 
 
@@ -278,8 +278,8 @@ def _near_gap_rates(geometry, motions, q, v, near):
                 gap[c] = away - radius[p]
                 rate[c] = _dot(normal, velocity)
     for k in range(joint.shape[0]):
-        gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
-        rate[points * count + k] = sign[k] * v[6 + joint[k]]
+        gap[points * count + k] = sign[k] * (q[joint[k, 0]] - value[k])
+        rate[points * count + k] = sign[k] * v[joint[k, 1]]
     return gap, rate
 
 
@@ -307,8 +307,8 @@ def contact_rows(which, joint_jacobian, geometry, q, drift):
     for c in range(which.shape[0]):
         if which[c] >= pairs:
             k = which[c] - pairs
-            rows[c, 0, 6 + limit_joint[k]] = limit_sign[k]
-            gap[c] = limit_sign[k] * (q[7 + limit_joint[k]] - limit_value[k])
+            rows[c, 0, limit_joint[k, 1]] = limit_sign[k]
+            gap[c] = limit_sign[k] * (q[limit_joint[k, 0]] - limit_value[k])
             continue
         p, s = which[c] // solids.shape[0], which[c] % solids.shape[0]
         pose = poses[row[p]]

@@ -42,6 +42,7 @@ from humans_sim.dynamics.joints import (
     locked_velocities,
 )
 from humans_sim.dynamics.mover_pairs import (
+    body_movers,
     body_pairs,
     ground_movers,
     is_plane,
@@ -54,7 +55,14 @@ from humans_sim.dynamics.pair_contacts import (
     PairContacts,
     moved_velocities,
 )
-from humans_sim.dynamics.scene_bodies import SceneBody, SceneChart, scene_tree
+from humans_sim.dynamics.scene_bodies import (
+    RobotPart,
+    SceneBody,
+    SceneChart,
+    SceneRobot,
+    add_robots,
+    scene_tree,
+)
 from humans_sim.dynamics.system import (
     EVENT_DRIVEN,
     TIME_STEPPING,
@@ -97,6 +105,23 @@ def contact_table(
         friction=np.concatenate([friction, np.zeros(ends)]),
         restitution=np.array([ground.restitution] * count + [limit_restitution] * ends),
     )
+
+
+class JointStop(NamedTuple):
+    """An end of the range of a joint.
+
+    Attributes:
+        position: coordinate of the joint.
+        velocity: of the joint.
+        sign: 1 at the lower end, -1 at the upper one.
+        value: [rad].
+    """
+
+    name: str
+    position: int
+    velocity: int
+    sign: float
+    value: float
 
 
 class ContactPoints(NamedTuple):
@@ -154,6 +179,21 @@ class ContactPoints(NamedTuple):
             features,
         )
 
+    def with_robot(self, tree: pin.Model, part: RobotPart) -> ContactPoints:
+        """These, then the contact points of a further robot."""
+        robot, model = part.robot, part.robot.model
+        tags = model.contact_names
+        own = ContactPoints.of(model, model.pin, tags, None, np.zeros(0, np.int64))
+        before, after = self.points, own.points
+        carriers = [before.joints[k] for k in before.row]
+        carriers += [after.joints[k] + part.shift for k in after.row]
+        return ContactPoints(
+            (*self.names, *map(robot.named, own.names)),
+            (*self.links, *map(robot.named, own.links)),
+            PointSet(tree, carriers, np.vstack([before.local, after.local])),
+            self.features,
+        )
+
     def bounding_balls(self, radii: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres (m, 3) and radii (m,) of balls round the points of each link [m]."""
         points = self.points
@@ -179,6 +219,7 @@ class ModelSystem:
         radii: of the balls around the contact points (npoints,) [m].
         armature: inertia of drives on the diagonal of the mass matrix (nv,).
         bodies: free bodies; their coordinates follow those of the model.
+        others: further robots; theirs come last.
         pairs: contacts of links, bodies and what stands on the ground, as solids.
         step_restitution: of all contacts, as time steps take it: -1 less that of pairs,
             which are not put onto each other's surfaces but come there by themselves.
@@ -201,8 +242,9 @@ class ModelSystem:
         solid: bool = False,
         dissipation: JointDissipation | None = None,
         bodies: Sequence[SceneBody] = (),
+        others: Sequence[SceneRobot] = (),
     ) -> None:
-        """Put a model and bodies into a scene, its ``ground``.
+        """Put a model, bodies and further robots into a scene, its ``ground``.
 
         ``locked`` and ``gravity`` are as of a ``Simulation``; ``limits``,
         ``limit_restitution``, ``radii`` and ``contacts`` (its points) as of
@@ -213,14 +255,22 @@ class ModelSystem:
         """
         self._model, self.ground, self.bodies = model, ground, tuple(bodies)
         self.name = "scene" if model is None else model.name
-        names = () if model is None else model.joint_names
-        self._set_tree(model, gravity)
+        self._joint_names = names = () if model is None else model.joint_names
+        self._set_tree(model, gravity, others)
         self.nq, self.nv = self._pin.nq, self._pin.nv
         self.position_names, self.velocity_names = (
             (
                 *(f"base_{n}" for n in words if model is not None),
                 *names,
                 *(f"{body.name}_{n}" for body in self.bodies for n in words),
+                *(
+                    part.robot.named(n)
+                    for part in self.others
+                    for n in (
+                        *(f"base_{word}" for word in words),
+                        *part.robot.model.joint_names,
+                    )
+                ),
             )
             for words in (POSE, TWIST)
         )
@@ -234,6 +284,8 @@ class ModelSystem:
             touching = ContactPoints.of(model, self._pin, tags, features, self.locked)
             lower, upper = joint_limits(model, limits)
         self.joint_limits = lower, upper
+        for part in self.others:
+            touching = touching.with_robot(self._pin, part)
         self.contact_points, self.contact_links, points, self.features = touching
         self.points = points
         self.radii = self._radii(radii or {})
@@ -241,9 +293,7 @@ class ModelSystem:
         if armature is not None:
             self.take_armature(armature)
         self._joints = points.joints
-        free = [j for j in range(len(lower)) if 6 + j not in self.locked]
-        bounded_below = [j for j in free if np.isfinite(lower[j])]
-        bounded_above = [j for j in free if np.isfinite(upper[j])]
+        stops = self._stops()
         self.pairs = PairContacts(
             self._pin,
             self._solid_pairs(self_collision, solid),
@@ -253,14 +303,13 @@ class ModelSystem:
         self.contacts = contact_table(
             ground,
             self.contact_points,
-            [f"{names[j]}/lower" for j in bounded_below]
-            + [f"{names[j]}/upper" for j in bounded_above],
+            [stop.name for stop in stops],
             limit_restitution,
         ).joined(self.pairs.table())
         CONTACTS.check("what may touch in the scene", len(self.contacts))
         self._first_pair = len(self.contacts) - len(self.pairs)
         links = [
-            pair.kind == POINT and not (self.bodies and one.joint >= self.first_body)
+            pair.kind == POINT and one.joint < self._after_model
             for pair in self.pairs.pairs
             for one in (pair.first,) * SLOTS
         ]
@@ -276,13 +325,11 @@ class ModelSystem:
             radius=self.radii,
             solids=ground.table(float(self.radii.max(initial=0.0))),
             meshes=ground.mesh_data(),
-            limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
-            limit_sign=np.array(
-                [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
-            ),
-            limit_value=np.array(
-                [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
-            ),
+            limit_joint=np.array(
+                [(stop.position, stop.velocity) for stop in stops], dtype=np.int64
+            ).reshape(-1, 2),
+            limit_sign=np.array([stop.sign for stop in stops]),
+            limit_value=np.array([stop.value for stop in stops]),
             centre=centres,
             reach=reaches,
         )
@@ -301,6 +348,29 @@ class ModelSystem:
             friction, ground.torsional * turning, ground.rolling * balls
         )
         self.dissipates = self.damped or self._bounded.any
+
+    def _stops(self) -> list[JointStop]:
+        """Lower, then upper limits of the joints of each robot that are free."""
+        stops = []
+        ranges = [("", self.joint_limits, self._joint_names, 7, 6)]
+        for robot, _, q, v in self.others:
+            own = robot.model
+            limits = own.lower_limits, own.upper_limits
+            ranges.append(
+                (robot.named(""), limits, own.joint_names, q.start + 7, v.start + 6)
+            )
+        for prefix, limits, names, first, turning in ranges:
+            for sign, end, values in zip(
+                (1.0, -1.0), ("lower", "upper"), limits, strict=True
+            ):
+                stops += [
+                    JointStop(
+                        f"{prefix}{name}/{end}", first + j, turning + j, sign, value
+                    )
+                    for j, (name, value) in enumerate(zip(names, values, strict=True))
+                    if turning + j not in self.locked and np.isfinite(value)
+                ]
+        return stops
 
     def _make_buffers(self, still: ContactGeometry) -> None:
         """Contact geometry with poses and motions of links of its own."""
@@ -327,16 +397,25 @@ class ModelSystem:
         other.tree = self.tree  # computed once for all
         return other
 
-    def _set_tree(self, model: Model | None, gravity: Sequence[float] | None) -> None:
+    def _set_tree(
+        self,
+        model: Model | None,
+        gravity: Sequence[float] | None,
+        others: Sequence[SceneRobot],
+    ) -> None:
         """The joints of all that moves, and their data."""
         self._own_data: pin.Data | None = None
+        self.others: list[RobotPart] = []
+        self._after_model = np.inf
         if model is not None:
             self._pin = model.pin
             self.robot_nq, self.robot_nv = model.nq, model.nv
         else:
             self.robot_nq = self.robot_nv = 0
-        if self.bodies or gravity is not None:
+        if self.bodies or others or gravity is not None:
             self._pin, self.first_body = scene_tree(self.bodies, model)
+            self.others = add_robots(self._pin, others)
+            self._after_model = self.first_body
             if gravity is not None:
                 self._pin.gravity = pin.Motion(
                     finite_array(gravity, (3,), "gravity"), np.zeros(3)
@@ -352,6 +431,11 @@ class ModelSystem:
             raise ParameterError(f"armature must have {self.robot_nv} entries")
         own = np.array(self._pin.armature[: len(armature)])
         self.armature[: len(armature)] = np.where(armature > 0.0, armature - own, 0.0)
+
+    def take_robot_armature(self, part: RobotPart, armature: np.ndarray) -> None:
+        """The same of a further robot (its nv,)."""
+        own = np.array(self._pin.armature[part.v])
+        self.armature[part.v] = np.where(armature > 0.0, armature - own, 0.0)
 
     @property
     def model(self) -> Model:
@@ -393,6 +477,41 @@ class ModelSystem:
             ]
         if self.bodies:
             pairs += body_pairs(self.bodies, self.first_body, links, ground)
+        return pairs + self._robot_pairs(links)
+
+    def _robot_pairs(self, links: Sequence[Mover]) -> list[MoverPair]:
+        """Links of further robots with themselves, what is before them, the ground."""
+        pairs, ground = list[MoverPair](), self.ground
+        if not self.others:
+            return pairs
+        fixed, bounce = ground_movers(ground), ground.restitution
+        plain = float(ground.frictions().max(initial=ground.friction))
+        before = [(link, plain) for link in links]
+        before += body_movers(self.bodies, self.first_body, ground)
+        corners = self._corners(len(self.contact_points))
+        for robot, shift, _, _ in self.others:
+            tags = {joint - shift: rows for joint, rows in corners.items()}
+            own = link_movers(robot.model, tags)
+            moved = {
+                link.name: link._replace(
+                    name=robot.named(link.name), joint=link.joint + shift
+                )
+                for link in own
+            }
+            pairs += [
+                pair._replace(
+                    first=moved[pair.first.name], second=moved[pair.second.name]
+                )
+                for pair in own_pairs(
+                    robot.model, own, robot.model.parts.self_collision, ground
+                )
+            ]
+            pairs += [
+                MoverPair(link, other, POINT, min(friction, plain), bounce)
+                for link in moved.values()
+                for other, friction in (*fixed, *before)
+            ]
+            before += [(link, plain) for link in moved.values()]
         return pairs
 
     def _moves(self, joint: int) -> bool:
@@ -407,12 +526,13 @@ class ModelSystem:
             given = JointDissipation(np.zeros(0), np.zeros(0))
             if self._model is not None:
                 given = JointDissipation.of(self._model)
-        rest = (0, self.nv - len(given.damping))
-        return replace(
-            given,
-            damping=np.pad(given.damping, rest),
-            friction=np.pad(given.friction, rest),
-        )
+        damping, friction = np.zeros(self.nv), np.zeros(self.nv)
+        damping[: len(given.damping)] = given.damping
+        friction[: len(given.friction)] = given.friction
+        for part in self.others:
+            own = part.robot.resistance
+            damping[part.v], friction[part.v] = own.damping, own.friction
+        return replace(given, damping=damping, friction=friction)
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
@@ -449,7 +569,8 @@ class ModelSystem:
     def chart(self, q: np.ndarray) -> Chart:
         """Coordinates around a configuration."""
         if self.bodies:
-            return SceneChart(q, self.robot_nq, len(self.bodies))
+            others = [part.robot.model.nq for part in self.others]
+            return SceneChart(q, self.robot_nq, len(self.bodies), others)
         return FreeBaseChart(q)
 
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
@@ -489,8 +610,12 @@ class ModelSystem:
             )
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise ConfigurationError("coordinates and velocities must be finite")
+        for robot, _, places, speeds in self.others:
+            robot.model.check_configuration(q[places])
+            robot.model.check_velocity(v[speeds])
+        end = self.robot_nq + 7 * len(self.bodies)
         for body, part in zip(
-            self.bodies, q[self.robot_nq :].reshape(-1, 7), strict=True
+            self.bodies, q[self.robot_nq : end].reshape(-1, 7), strict=True
         ):
             length = float(np.linalg.norm(part[3:]))
             if abs(length - 1.0) > 1e-6:

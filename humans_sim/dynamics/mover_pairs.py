@@ -81,6 +81,20 @@ def own_pairs(
     ]
 
 
+def body_movers(
+    bodies: Sequence[SceneBody], first: int, ground: Ground
+) -> list[tuple[Mover, float]]:
+    """Free bodies that touch others, and their friction; ``first``: their joint."""
+    return [
+        (
+            Mover(body.name, first + k, (body_solid(body),)),
+            ground.friction if body.friction is None else body.friction,
+        )
+        for k, body in enumerate(bodies)
+        if body.solid is not None
+    ]
+
+
 def body_pairs(
     bodies: Sequence[SceneBody], first: int, links: Sequence[Mover], ground: Ground
 ) -> list[MoverPair]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies of a scene: a ball, a box, or points; with mass and friction.
 
-Their joints and coordinates, too, after those of a robot.
+Their joints and coordinates, too, after those of a robot; and further robots, whose
+joints and coordinates come last.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -21,6 +22,8 @@ from humans_sim.bodies.mass_properties import (
     of_sphere,
 )
 from humans_sim.contact.geometry.solids import Ball, Box
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.system import Chart, FreeBaseChart
 from humans_sim.models import Model
 
@@ -96,6 +99,81 @@ class SceneBody:
         return {"name": self.name, "mass": self.properties.mass, **shape}
 
 
+@dataclass(frozen=True)
+class SceneRobot:
+    """A further robot of a scene.
+
+    Attributes:
+        name: before the names of its links, joints and contacts, as ``robot2/l_foot``.
+        model: of it.
+        dissipation: in its joints; None: that of the model.
+    """
+
+    name: str
+    model: Model
+    dissipation: JointDissipation | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or "/" in self.name:
+            raise ParameterError(f"a robot cannot be called '{self.name}'")
+        if self.model.rotors is not None:
+            raise ParameterError(
+                f"{self.name}: the geared rotors of {self.model.name} are those of the "
+                "first robot alone; load it without (rotors=False)"
+            )
+
+    def named(self, part: str) -> str:
+        """Name of a link, joint or contact in the scene."""
+        return f"{self.name}/{part}"
+
+    @property
+    def resistance(self) -> JointDissipation:
+        """Damping and dry friction of its joints."""
+        given = self.dissipation
+        return JointDissipation.of(self.model) if given is None else given
+
+
+class RobotPart(NamedTuple):
+    """Where a further robot is in the scene.
+
+    Attributes:
+        shift: of its joints, from their numbers in the model.
+        q: its coordinates.
+        v: its velocities.
+    """
+
+    robot: SceneRobot
+    shift: int
+    q: slice
+    v: slice
+
+
+def add_robots(tree: pin.Model, robots: Sequence[SceneRobot]) -> list[RobotPart]:
+    """Give further robots to a tree, after what it has."""
+    parts = []
+    for robot in robots:
+        own, shift = robot.model.pin, tree.njoints - 1
+        q, v = slice(tree.nq, tree.nq + own.nq), slice(tree.nv, tree.nv + own.nv)
+        for k in range(1, own.njoints):
+            parent = int(own.parents[k])
+            joint = tree.addJoint(
+                parent + shift if parent else 0,
+                own.joints[k],
+                own.jointPlacements[k],
+                robot.named(own.names[k]),
+            )
+            tree.appendBodyToJoint(joint, own.inertias[k], pin.SE3.Identity())
+        armature = np.array(tree.armature)
+        armature[v] = own.armature
+        tree.armature = armature
+        for frame in own.frames:
+            if frame.type == pin.FrameType.BODY and frame.parentJoint:
+                joint = int(frame.parentJoint) + shift
+                tree.addBodyFrame(robot.named(frame.name), joint, frame.placement, 0)
+        parts.append(RobotPart(robot, shift, q, v))
+    return parts
+
+
 def scene_tree(
     bodies: Sequence[SceneBody], robot: Model | None
 ) -> tuple[pin.Model, int]:
@@ -128,13 +206,17 @@ class BodyChart(FreeBaseChart):
 class SceneChart:
     """Charts of free bases one after the other."""
 
-    def __init__(self, centre: np.ndarray, robot: int, bodies: int) -> None:
-        """Coordinates around ``centre``; ``robot``: how many are the robot's."""
+    def __init__(
+        self, centre: np.ndarray, robot: int, bodies: int, others: Sequence[int] = ()
+    ) -> None:
+        """Coordinates around ``centre``; how many are of the robot, of each other."""
         cuts = [robot] if robot else []
         cuts += [robot + 7 * (k + 1) for k in range(bodies)]
+        for own in others:
+            cuts.append(cuts[-1] + own)
         starts = [0, *cuts[:-1]]
         kinds = [FreeBaseChart] if robot else []
-        kinds += [BodyChart] * bodies
+        kinds += [BodyChart] * bodies + [FreeBaseChart] * len(others)
         # Each has a coordinate less than numbers: those of a quaternion are four.
         self._charts: list[tuple[Chart, slice]] = [
             (kind(centre[a:b]), slice(a - k, b - k - 1))

@@ -7,7 +7,7 @@ the bones stand at rest) or read from a file, then played in a loop in real time
 Gives ``/tf`` (wrist -> bones), ``bones`` and ``wrist_markers`` (MarkerArray),
 ``ligaments`` and ``bone_turns`` (JointState), ``bone_contacts`` (humans_msgs/
 ContactStates) and ``/diagnostics``. Services: ``~/pause`` (SetBool), ``~/restart``
-(Trigger), ``~/make_ball_model`` (Trigger; of what the parameters ``ball_model.*`` say).
+(Trigger). Action: ``~/make_ball_model`` (humans_msgs/MakeBallModel).
 
 The motion and the ball models are computed in threads of their own.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import TransformStamped
+from humans_msgs.action import MakeBallModel
 from humans_msgs.msg import ContactPoint, ContactStates
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
@@ -46,6 +47,7 @@ from humans_sim.applications.wrist_scenarios import (
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import check_output_file
 from humans_sim.nodes.common.conversions import (
+    duration_of,
     filled,
     marker_array,
     set_vector,
@@ -54,7 +56,7 @@ from humans_sim.nodes.common.conversions import (
 from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ProcessNode, latched
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.services import Reply, create_deferred_service
+from humans_sim.nodes.common.services import PatientServer
 from humans_sim.observation.markers.playback import FACTORS, Playback
 from humans_sim.view.wrist_topics import WristMessages, bone_markers
 
@@ -110,7 +112,7 @@ class SampleMessages(WristMessages):
 
 
 class CancelledError(HumansError):
-    """The node ends before the motion is computed."""
+    """The node ends, or a goal is cancelled, before the work is done."""
 
 
 class MotionWorker:
@@ -156,83 +158,143 @@ class MotionWorker:
         self.share = done / max(total, 1)
 
 
-class BallModelService:
-    """Answers ``~/make_ball_model``: of the files that ``ball_model.*`` name.
+class BallModelWorker:
+    """Makes a ball model in a thread of its own, and writes it.
+
+    Args:
+        source: a mesh, or with ``link`` a URDF.
+        target: the model's file.
+        spacing: edge of a voxel [m].
+
+    Attributes:
+        target: the model's file.
+        stage: what is done now.
+        outcome: the model, or what went wrong; None until it is over.
+    """
+
+    def __init__(self, source: Path, link: str, target: Path, spacing: float) -> None:
+        self._source, self._link, self._spacing = source, link, spacing
+        self._stop = threading.Event()
+        self.target, self.stage = target, ""
+        self.outcome: BuiltModel | Exception | None = None
+        self._begun = time.monotonic()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def elapsed(self) -> float:
+        """Since it began, wall time [s]."""
+        return time.monotonic() - self._begun
+
+    def cancel(self) -> None:
+        """End before the next stage, and write nothing."""
+        self._stop.set()
+
+    def _work(self) -> None:
+        try:
+            built = build_ball_model(
+                self._source,
+                self._spacing,
+                link=self._link,
+                reduced=True,
+                watch=self._watch,
+            )
+            self._watch("writes the model")
+            built.model.save(self.target)
+            self.outcome = built
+        except Exception as error:  # reported to whoever asked
+            self.outcome = error
+
+    def _watch(self, stage: str) -> None:
+        if self._stop.is_set():
+            raise CancelledError("it was cancelled")
+        self.stage = stage
+
+
+class BallModelGoals:
+    """Serves the action ``~/make_ball_model``, one goal at a time.
 
     Files are below ``request_folder`` only, meshes that a URDF names among them.
     """
 
-    def __init__(self, node: Node, given: Parameters) -> None:
+    def __init__(self, node: ProcessNode, given: Parameters) -> None:
         self._folder, self._logger = given.request_folder(), node.get_logger()
-        text = given.changeable_text
-        self._file = text("ball_model.file", "", "a mesh, or with a link a URDF")
-        self._link = text("ball_model.link", "", "of the URDF: its collision mesh")
-        self._output = text("ball_model.output", "", "of the model; empty: beside it")
-        self._spacing = given.changeable_number(
-            "ball_model.spacing", 5e-4, "edge of a voxel [m]", self._space, *SPACING
+        self._worker: BallModelWorker | None = None
+        self._handle: Any = None
+        self._reported = -math.inf
+        self._server = PatientServer(
+            node, MakeBallModel, "~/make_ball_model", self._on_goal
         )
-        self._reply: Reply | None = None
-        self._outcome: BuiltModel | Exception | None = None
-        self._target = Path()
-        create_deferred_service(node, Trigger, "~/make_ball_model", self._on_request)
+        node.every(_LOOK, self._look)
 
-    def _space(self, spacing: float) -> None:
-        self._spacing = spacing
+    def close(self) -> None:
+        """Begin no further stage."""
+        if self._worker is not None:
+            self._worker.cancel()
 
-    def _on_request(self, _: Any, reply: Reply) -> None:
+    def _on_goal(self, handle: Any) -> None:
+        handle.execute()
         try:
-            if self._reply is not None:
+            if self._worker is not None:
                 raise ParameterError("a model is being made: ask again later")
-            self._begin()
+            self._worker = self._begin(handle.request)
         except HumansError as error:
-            reply.message.success, reply.message.message = False, str(error)
-            reply.send()
+            result = MakeBallModel.Result(success=False, message=str(error))
+            self._server.finish(handle, result, False, False)
             return
-        self._reply = reply
+        self._handle, self._reported = handle, -math.inf
 
-    def _begin(self) -> None:
-        name, link = self._file(), self._link()
+    def _begin(self, goal: Any) -> BallModelWorker:
+        name, link, spacing = goal.file, goal.link, goal.spacing or _SPACING
         if not name:
-            raise ParameterError("set the parameter ball_model.file first")
+            raise ParameterError("the goal names no file")
+        if not SPACING[0] <= spacing <= SPACING[1]:
+            low, high = SPACING
+            raise ParameterError(
+                f"spacing must be {low:g} to {high:g} m, not {spacing:g}"
+            )
         source = self._folder.path(name)
         if link:  # the mesh that a description names may not be elsewhere, either
             self._folder.path(str(collision_mesh(source, link)[0].resolve()))
         usual = f"{link}.npz" if link else str(Path(name).with_suffix(".npz"))
-        self._target = self._folder.path(self._output() or usual)
-        check_output_file(self._target, (".npz",))
-        self._outcome, spacing, target = None, self._spacing, self._target
+        target = self._folder.path(goal.output or usual)
+        check_output_file(target, (".npz",))
+        return BallModelWorker(source, link, target, spacing)
 
-        def work() -> None:
-            outcome: BuiltModel | Exception
-            try:
-                outcome = build_ball_model(source, spacing, link=link, reduced=True)
-                outcome.model.save(target)
-            except Exception as error:  # reported to whoever asked
-                outcome = error
-            self._outcome = outcome
-
-        threading.Thread(target=work, daemon=True).start()
-
-    def answer(self) -> None:
-        """Answer whoever asked, once the model is there; the node calls it."""
-        if self._reply is None or self._outcome is None:
+    def _look(self) -> None:
+        worker, handle = self._worker, self._handle
+        if worker is None:
             return
-        outcome, message = self._outcome, self._reply.message
+        if handle.is_cancel_requested:
+            worker.cancel()
+        if worker.outcome is not None:
+            self._worker = self._handle = None
+            self._end(handle, worker, worker.outcome)
+        elif worker.elapsed >= self._reported + _FEEDBACK:
+            self._reported = worker.elapsed
+            feedback = MakeBallModel.Feedback(stage=worker.stage)
+            feedback.elapsed = duration_of(worker.elapsed)
+            handle.publish_feedback(feedback)
+
+    def _end(
+        self, handle: Any, worker: BallModelWorker, outcome: BuiltModel | Exception
+    ) -> None:
+        result = MakeBallModel.Result(duration=duration_of(worker.elapsed))
         if isinstance(outcome, BuiltModel):
-            message.success = True
-            notes = "".join(f"; {line}" for line in outcome.repairs)
-            message.message = (
-                f"{self._target.name}: {len(outcome.model)} balls, "
-                f"{1e3 * outcome.error.rms:.3f} mm rms from the mesh{notes}"
-            )
+            result.success, result.output_file = True, str(worker.target)
+            result.message = "; ".join(outcome.repairs)
+            result.balls, result.rms = len(outcome.model), float(outcome.error.rms)
         else:
-            message.success, message.message = False, str(outcome)
+            result.message = str(outcome)
             if not isinstance(outcome, HumansError):
                 self._logger.error(f"no ball model: {outcome!r}")
-        self._reply.send()
-        self._reply = None
+        cancelled = isinstance(outcome, CancelledError) and handle.is_cancel_requested
+        self._server.finish(handle, result, result.success, cancelled)
 
 
+_LOOK, _FEEDBACK = 0.05, 0.5
+"""Wall time between two looks at the worker, and two feedbacks [s]."""
+_SPACING = 5e-4
+"""Edge of a voxel where a goal leaves it open [m]."""
 _DEPTH = 10
 
 
@@ -259,7 +321,7 @@ class Anatomy(ProcessNode):
         period = 1.0 / given.number("publish_rate", 30.0, "samples [Hz]", 1.0, 200.0)
         self._frame = given.text("frame_id", "wrist", "frame of the wrist")
         self._prefix = given.text("frame_prefix", "", "before names of bones' frames")
-        self._models = BallModelService(self, given)
+        self._models = BallModelGoals(self, given)
         self._diagnostics = Diagnostics(self, "wrist", setup.bones)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._bones = self.create_publisher(MarkerArray, "bones", latched())
@@ -307,7 +369,6 @@ class Anatomy(ProcessNode):
         return int(self.get_clock().now().nanoseconds)
 
     def _tick(self) -> None:
-        self._models.answer()
         worker = self._worker
         if self._messages is None and worker.rest is not None:
             self._begin(worker.rest)
@@ -383,5 +444,6 @@ class Anatomy(ProcessNode):
         )
 
     def close(self) -> None:
-        """End the computation."""
+        """End the computations."""
         self._worker.cancel()
+        self._models.close()

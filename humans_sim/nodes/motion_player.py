@@ -2,7 +2,7 @@
 """Node ``motion_player``: plays Kondo motions as the boards of the robot would.
 
 Takes ``joint_states``; answers each of them by ``joint_commands`` of the same stamp:
-where the joints shall be one period later. Service: ``play_motion`` (MOTION_FILE). The
+where the joints shall be one period later. Action: ``play_motion`` (MOTION_FILE). The
 parameter ``file`` begins at once. Where nothing is played, the joints are held.
 """
 
@@ -13,18 +13,17 @@ import time
 from typing import Any
 
 import numpy as np
-from humans_msgs.srv import PlayMotion
+from humans_msgs.action import PlayMotion
 from sensor_msgs.msg import JointState
 
 from humans_sim.actuation.servo_set import ServoSet
-from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 from humans_sim.kondo.motion.player import Lag
 from humans_sim.kondo.motion.player import MotionPlayer as Player
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.nodes.common.conversions import (
-    duration_of,
     joint_state,
     joints_of,
     nanoseconds_of,
@@ -32,6 +31,7 @@ from humans_sim.nodes.common.conversions import (
 )
 from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.motion_goals import MotionGoals
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.stamp_synchronizer import REPEAT
 
@@ -71,10 +71,10 @@ class MotionPlayer(ModelNode):
         self._joints = self._led = self.model.neutral()[7:]
         self._newest, self._answered_at = -1, -math.inf
         self._heard_at = -math.inf
+        self._goals = MotionGoals(self, self._begin_goal, self._hold)
         self._forget()
         self._diagnostics = Diagnostics(self, "motion", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
-        self.create_service(PlayMotion, "play_motion", self._on_play)
         self.create_subscription(JointState, "joint_states", self._on_state, _DEPTH)
         self.every(BEAT, self._diagnose)
 
@@ -82,6 +82,11 @@ class MotionPlayer(ModelNode):
         self._player: Player | None = None
         self._name, self._rate, self._t_start = "", 1.0, 0.0
         self._sent: np.ndarray | None = None
+        self._goals.abort("the states began anew")
+
+    def _hold(self) -> None:
+        """Play nothing more; the joints stay where they are led."""
+        self._player, self._name = None, ""
 
     def _on_state(self, message: JointState) -> None:
         try:
@@ -104,6 +109,13 @@ class MotionPlayer(ModelNode):
         self._newest, self._answered_at = stamp, now
         names = self.model.joint_names
         self._commands.publish(joint_state(time_of(stamp), names, sent))
+        self._report(stamp / 1e9 - self._t_start)
+
+    def _report(self, played: float) -> None:
+        """Tell who asked for the motion how long it has been played [s]."""
+        self._goals.report(played)
+        if self._player is None or played * self._rate >= self._player.duration:
+            self._goals.succeed()
 
     def _begin(self, stamp: int) -> None:
         """The first state, or time has gone back: hold the joints as they are."""
@@ -138,26 +150,20 @@ class MotionPlayer(ModelNode):
         self._rate, self._t_start = rate, t
         return player.duration / rate
 
-    def _on_play(self, request: Any, response: Any) -> Any:
-        try:
-            if self._sent is None:
-                raise ParameterError("no state of the robot has come yet")
-            if request.source != PlayMotion.Request.MOTION_FILE:
-                raise ParameterError("there is no board here: give a motion file")
-            rate = request.rate or 1.0
-            if not _RATES[0] <= rate <= _RATES[1]:
-                raise ParameterError(f"rate must be 0.01 to 100, not {rate:g}")
-            times = request.repetitions or 1
-            if times > _MOST_REPETITIONS:
-                raise ParameterError(f"at most {_MOST_REPETITIONS} repetitions")
-            motion = load_motion(self._folder.known_or_path(request.file, ".csv"))
-            seconds = self._play(motion, rate, times, self._newest / 1e9 + self._period)
-        except HumansError as error:
-            response.success, response.message = False, str(error)
-            return response
-        response.success = True
-        response.duration = duration_of(seconds)
-        return response
+    def _begin_goal(self, goal: Any) -> float:
+        """Begin the motion of a goal; how long it takes [s]."""
+        if self._sent is None:
+            raise ParameterError("no state of the robot has come yet")
+        if goal.source != PlayMotion.Goal.MOTION_FILE:
+            raise ParameterError("there is no board here: give a motion file")
+        rate = goal.rate or 1.0
+        if not _RATES[0] <= rate <= _RATES[1]:
+            raise ParameterError(f"rate must be 0.01 to 100, not {rate:g}")
+        times = goal.repetitions or 1
+        if times > _MOST_REPETITIONS:
+            raise ParameterError(f"at most {_MOST_REPETITIONS} repetitions")
+        motion = load_motion(self._folder.known_or_path(goal.file, ".csv"))
+        return self._play(motion, rate, times, self._newest / 1e9 + self._period)
 
     def _diagnose(self) -> None:
         state = f"plays {self._name}" if self._name else "holds the joints"

@@ -9,7 +9,7 @@ at in every sample, by :mod:`~humans_sim.contact.geometry.drawn_solids`.
   (:mod:`~humans_sim.contact.geometry.link_pairs`).
 - Links and free bodies with all solids of the ground, but for feet that stand on balls
   (``sphere_tags``), which take the place of what is drawn.
-- Links with free bodies, and bodies with each other.
+- Links with free bodies and with links of other robots, and bodies with each other.
 
 Each solid counts as it is, one by one: a box with its corners, a capsule with its
 radius, of a mesh the convex hull. Of a link these are its ``<collision>`` elements, or
@@ -70,13 +70,38 @@ class Overlap(NamedTuple):
 class _Part(NamedTuple):
     """A solid of something that moves: its name, and the number of its pose.
 
-    ``rolls``: whether it is of a foot that rolls over the ground on balls.
+    ``rolls``: whether it is of a foot that rolls over the ground on balls; ``robot``:
+    number of the robot whose ``link`` it is of, -1 of none.
     """
 
     name: str
     solid: DrawnSolid
     pose: int
     rolls: bool = False
+    robot: int = -1
+    link: str = ""
+
+
+class _Robot(NamedTuple):
+    """A robot of a run: before its names, its model, its first coordinate."""
+
+    prefix: str
+    model: Model
+    start: int
+
+
+def _robots(run: Run, bodies: int) -> list[_Robot]:
+    """The robots of a run; further ones come after the bodies."""
+    if not has_free_base(run):
+        return []
+    robots = [_Robot("", recorded_model(run.info), 0)]
+    start = robots[0].model.nq + 7 * bodies
+    with sound_record("its robots"):
+        for record in run.info.get("robots", ()):
+            model = recorded_model({"model": record["model"]})
+            robots.append(_Robot(f"{record['name']}/", model, start))
+            start += model.nq
+    return robots
 
 
 def deepest_overlap(run: Run) -> Overlap | None:
@@ -88,60 +113,66 @@ def deepest_overlap(run: Run) -> Overlap | None:
     with_bodies = "bodies" in run.info
     if "joints" in run.info or (with_bodies and "solids" not in run.info):
         return None  # rolling surfaces, which are no solids
-    model = recorded_model(run.info) if has_free_base(run) else None
-    if model is None and not with_bodies:
-        return None
-    parts, joints = _parts(model, run)
     bodies = len(run.info.get("bodies", ()))
-    shapes = len(parts) - bodies
-    if run.q.shape[1] != 7 * bodies + (0 if model is None else model.nq):
+    robots = _robots(run, bodies)
+    if not robots and not with_bodies:
+        return None
+    parts, joints = _parts(robots, run)
+    if run.q.shape[1] != 7 * bodies + sum(robot.model.nq for robot in robots):
         raise RunFileError("the run has other coordinates than its model and bodies")
-    left_out = _left_out(model)
-    partners = _partners(parts, shapes, model, left_out)
+    left_out = [_left_out(robot.model) for robot in robots]
+    partners = _partners(parts, robots, left_out)
     ground = recorded_ground(run.info)
     if not parts or not (ground.solids or any(partners)):
         return None
     search = _Search(parts, partners, ground, float(run.t[0]))
-    for start, poses in _blocks(run, model, joints, bodies):
+    for start, poses in _blocks(run, robots, joints, bodies):
         times = run.t[start : start + len(poses)]
         odd = ~np.isfinite(poses).all(axis=(1, 2, 3))
         if odd.any():
             return Overlap(np.nan, (), float(times[np.argmax(odd)]))
         search.look(poses, times)
-    return search.worst._replace(left_out=len(left_out))
+    return search.worst._replace(left_out=sum(map(len, left_out)))
 
 
-def _parts(model: Model | None, run: Run) -> tuple[list[_Part], list[int]]:
-    """Solids of links, then of bodies; joints in the order of their poses."""
-    info = run.info
-    links = {} if model is None else link_solids(model, _tags(model, run))
-    joints = sorted({link.joint for link in links.values()})
-    rolling: set[int] = set()
-    if model is not None and "sphere_tags" in info:
-        frames = (frame_index(model.pin, sole.name) for sole in model.soles)
-        rolling = {int(model.pin.frames[k].parentJoint) for k in frames}
-    parts = [
-        _Part(
-            name,
-            DrawnSolid(solid.vertices, solid.radius),
-            joints.index(link.joint),
-            link.joint in rolling,
-        )
-        for name, link in links.items()
-        for solid in link.solids
-    ]
+def _parts(robots: Sequence[_Robot], run: Run) -> tuple[list[_Part], list[list[int]]]:
+    """Solids of links, then of bodies; joints of each robot in the order of poses."""
+    info, parts, every = run.info, list[_Part](), list[list[int]]()
+    count = 0
+    for k, (prefix, model, _) in enumerate(robots):
+        links = link_solids(model, _tags(prefix, model, run))
+        joints = sorted({link.joint for link in links.values()})
+        rolling: set[int] = set()
+        if "sphere_tags" in info and not k:
+            frames = (frame_index(model.pin, sole.name) for sole in model.soles)
+            rolling = {int(model.pin.frames[frame].parentJoint) for frame in frames}
+        parts += [
+            _Part(
+                prefix + name,
+                DrawnSolid(solid.vertices, solid.radius),
+                count + joints.index(link.joint),
+                link.joint in rolling,
+                k,
+                name,
+            )
+            for name, link in links.items()
+            for solid in link.solids
+        ]
+        count += len(joints)
+        every.append(joints)
     with sound_record("its bodies"):
         bodies = list(info.get("bodies", ()))
-        parts += [_body(record, len(joints) + k) for k, record in enumerate(bodies)]
-    return parts, joints
+        parts += [_body(record, count + k) for k, record in enumerate(bodies)]
+    return parts, every
 
 
-def _tags(model: Model, run: Run) -> dict[int, np.ndarray]:
-    """Contact points of the run and the radii of their balls, by joint (t, 4) [m]."""
-    named = {tag_of(name) for name in run.table.names}
+def _tags(prefix: str, model: Model, run: Run) -> dict[int, np.ndarray]:
+    """Contact points of a robot and the radii of their balls, by joint (t, 4) [m]."""
+    names = [name for name in run.table.names if name.startswith(prefix)]
+    named = {tag_of(name.removeprefix(prefix)) for name in names}
     tags = [tag for tag in model.tag_names if tag in named]
     points, radii = model.tag_points(tags), run.info.get("radii", {})
-    sizes = np.array([float(radii.get(tag, 0.0)) for tag in tags])
+    sizes = np.array([float(radii.get(prefix + tag, 0.0)) for tag in tags])
     rows = np.column_stack([points.local, sizes])
     return {joint: rows[points.row == k] for k, joint in enumerate(points.joints)}
 
@@ -149,32 +180,33 @@ def _tags(model: Model, run: Run) -> dict[int, np.ndarray]:
 _Pairs = frozenset[frozenset[str]]
 
 
-def _left_out(model: Model | None) -> _Pairs:
+def _left_out(model: Model) -> _Pairs:
     """Links that go through each other by their model's own file.
 
     It says that its shapes are coarse there: they are not looked at.
     """
-    if model is None:
-        return frozenset()
     given = frozenset(frozenset(p) for p in model.parts.self_collision.exclude)
     return given & usual_pairs(model)[0]
 
 
 def _partners(
-    parts: Sequence[_Part], links: int, model: Model | None, left_out: _Pairs
+    parts: Sequence[_Part], robots: Sequence[_Robot], left_out: Sequence[_Pairs]
 ) -> list[list[int]]:
-    """Parts after each one that are looked at with it; the first are of links."""
-    apart = _Pairs() if model is None else usual_pairs(model)[0] - left_out
-    partners = []
-    for k, part in enumerate(parts):
-        partners.append(
-            [
-                j
-                for j in range(k + 1, len(parts))
-                if j >= links or frozenset((part.name, parts[j].name)) in apart
-            ]
-        )
-    return partners
+    """Parts after each one that are looked at with it."""
+    apart = [
+        usual_pairs(robot.model)[0] - own
+        for robot, own in zip(robots, left_out, strict=True)
+    ]
+
+    def may_touch(one: _Part, other: _Part) -> bool:
+        if one.robot != other.robot or one.robot < 0:
+            return True
+        return frozenset((one.link, other.link)) in apart[one.robot]
+
+    return [
+        [j for j in range(k + 1, len(parts)) if may_touch(part, parts[j])]
+        for k, part in enumerate(parts)
+    ]
 
 
 def _body(record: Any, pose: int) -> _Part:
@@ -187,25 +219,30 @@ def _body(record: Any, pose: int) -> _Part:
 
 
 def _blocks(
-    run: Run, model: Model | None, joints: Sequence[int], bodies: int
+    run: Run, robots: Sequence[_Robot], joints: Sequence[Sequence[int]], bodies: int
 ) -> Iterator[tuple[int, np.ndarray]]:
     """First row and poses of joints, then of bodies (n, m, 3, 4), by blocks."""
-    data = memory = None
-    if model is not None:
-        data = model.data()
-        memory = JointMemory(data, joints)
+    data = [robot.model.data() for robot in robots]
+    memories = [JointMemory(*own) for own in zip(data, joints, strict=True)]
+    count = sum(map(len, joints))
+    free_from = robots[0].model.nq if robots else 0
     for rows in row_blocks(run.q):
         for start in range(rows.start, rows.stop, _ROWS):
             stop = min(start + _ROWS, rows.stop)
-            poses = np.empty((stop - start, len(joints) + bodies, 3, 4))
-            if model is not None and memory is not None:
-                own = np.ascontiguousarray(run.q[start:stop, : model.nq])
-                for k, q in enumerate(own):
-                    pin.forwardKinematics(model.pin, data, q)
-                    memory.read_poses(poses[k, : len(joints)])
+            poses = np.empty((stop - start, count + bodies, 3, 4))
+            first = 0
+            for robot, own, memory, used in zip(
+                robots, data, memories, joints, strict=True
+            ):
+                end = robot.start + robot.model.nq
+                every = np.ascontiguousarray(run.q[start:stop, robot.start : end])
+                for k, q in enumerate(every):
+                    pin.forwardKinematics(robot.model.pin, own, q)
+                    memory.read_poses(poses[k, first : first + len(used)])
+                first += len(used)
             if bodies:
-                free = run.q[start:stop, -7 * bodies :].reshape(-1, bodies, 7)
-                poses[:, len(joints) :] = _matrices(free)
+                places = run.q[start:stop, free_from : free_from + 7 * bodies]
+                poses[:, count:] = _matrices(places.reshape(-1, bodies, 7))
             yield start, poses
 
 

@@ -466,10 +466,12 @@ def body_poses(run: Run) -> np.ndarray:
                 for row, joint in enumerate(joints):
                     poses[k, row] = pin.SE3ToXYZQUAT(data.oMi[joint])
             return poses
-        first = run.q.shape[1] - 7 * len(bodies)
-        if first < 0:
+        further = sum(int(robot["coordinates"]) for robot in run.info.get("robots", ()))
+        end = run.q.shape[1] - further
+        first = end - 7 * len(bodies)
+        if first < 0 or further < 0:
             raise ValueError(f"there are no coordinates for {len(bodies)} bodies")
-        return np.asarray(run.q[:, first:].reshape(len(run.q), len(bodies), 7))
+        return np.asarray(run.q[:, first:end].reshape(len(run.q), len(bodies), 7))
     except MALFORMED_CONTENT as error:
         raise RunFileError(
             f"the run's record of its bodies is damaged: {error}"

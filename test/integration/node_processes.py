@@ -54,6 +54,61 @@ def call_service(
     return future.result()
 
 
+class SentGoal:
+    """A goal that another node has accepted.
+
+    Attributes:
+        feedbacks: that came, the newest last.
+    """
+
+    def __init__(
+        self, handle: Any, wait: Callable[..., None], feedbacks: list[Any]
+    ) -> None:
+        self._handle, self._wait, self.feedbacks = handle, wait, feedbacks
+
+    def result(self) -> tuple[int, Any]:
+        """Wait for its end; status and result."""
+        future = self._handle.get_result_async()
+        self._wait(future.done, "the result of a goal")
+        return future.result().status, future.result().result
+
+    def cancel(self) -> None:
+        """Ask that it be cancelled, and wait until that is answered."""
+        future = self._handle.cancel_goal_async()
+        self._wait(future.done, "the cancellation of a goal")
+
+
+class GoalClient:
+    """Sends goals to an action of another node.
+
+    Args:
+        node: of the test.
+        wait: spins it until a condition holds.
+        kind: type of the action.
+        name: of the action.
+    """
+
+    def __init__(
+        self, node: Any, wait: Callable[..., None], kind: Any, name: str
+    ) -> None:
+        from rclpy.action import ActionClient
+
+        self._wait, self._kind = wait, kind
+        self._client = ActionClient(node, kind, name)
+        wait(self._client.server_is_ready, f"the action {name}")
+
+    def send(self, **fields: Any) -> SentGoal:
+        """Send a goal of these fields, and wait until it is accepted."""
+        feedbacks: list[Any] = []
+        future = self._client.send_goal_async(
+            self._kind.Goal(**fields),
+            feedback_callback=lambda message: feedbacks.append(message.feedback),
+        )
+        self._wait(future.done, "an answer to a goal")
+        assert future.result().accepted
+        return SentGoal(future.result(), self._wait, feedbacks)
+
+
 Call = Callable[[Any, str, Any], Any]
 """Calls a service of a type by its name with a request, and waits for the answer."""
 

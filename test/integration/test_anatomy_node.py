@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trimesh
-from node_processes import ObservedGraph
+from node_processes import GoalClient, ObservedGraph
 from small_wrists import small_run, write_own
 
 from humans_sim.anatomy import WristRun, load_ball_model
@@ -123,13 +123,13 @@ def test_ball_models_are_made_of_files_below_the_folder(
     graph: ObservedGraph, run: WristRun, tmp_path: Path
 ) -> None:
     """A mesh, a link of a URDF; nothing from elsewhere."""
-    from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-    from rcl_interfaces.srv import SetParameters
-    from std_srvs.srv import Trigger
+    from action_msgs.msg import GoalStatus
+    from humans_msgs.action import MakeBallModel
 
     folder = tmp_path / "meshes"
     folder.mkdir()
     trimesh.creation.icosphere(3, 6.0).export(folder / "ball.stl")
+    trimesh.creation.icosphere(3, 20.0).export(folder / "large.stl")
     trimesh.creation.icosphere(3, 6.0).export(tmp_path / "outside.stl")
     (folder / "arm.urdf").write_text(URDF)
     (folder / "away.urdf").write_text(URDF.replace("ball.stl", "../outside.stl"))
@@ -137,23 +137,25 @@ def test_ball_models_are_made_of_files_below_the_folder(
         "anatomy", f"file:={run.save(tmp_path / 'm.npz')}", f"request_folder:={folder}"
     )
 
+    action = GoalClient(
+        graph.node, graph.wait, MakeBallModel, "anatomy/make_ball_model"
+    )
+
     def ask(**values: str) -> Any:
-        parameters = [
-            Parameter(
-                name=f"ball_model.{name}",
-                value=ParameterValue(
-                    type=ParameterType.PARAMETER_STRING, string_value=value
-                ),
-            )
-            for name, value in values.items()
-        ]
-        request = SetParameters.Request(parameters=parameters)
-        graph.call(SetParameters, "anatomy/set_parameters", request)
-        return graph.call(Trigger, "anatomy/make_ball_model", Trigger.Request())
+        return action.send(**values).result()[1]
 
     assert not ask(file="").success
+    cancelled = action.send(file="large.stl", spacing=2e-4)  # takes seconds
+    assert "ask again later" in ask(file="ball.stl").message
+    cancelled.cancel()
+    status, result = cancelled.result()
+    assert status == GoalStatus.STATUS_CANCELED and result.message == "it was cancelled"
+    assert cancelled.feedbacks[0].stage
+    assert not (folder / "large.npz").exists()
     answer = ask(file="ball.stl")
     assert answer.success, answer.message
+    assert answer.output_file == str(folder / "ball.npz")
+    assert answer.balls > 0 and 0.0 < answer.rms < 5e-4
     radius = load_ball_model(folder / "ball.npz").radii.max()
     assert radius == pytest.approx(6e-3, abs=5e-4)
     linked = ask(file="arm.urdf", link="bone")
@@ -164,6 +166,7 @@ def test_ball_models_are_made_of_files_below_the_folder(
         ({"file": "arm.urdf", "link": "tail"}, "tail"),
         ({"file": "none.stl", "link": ""}, "none"),
         ({"file": "ball.stl", "link": "", "output": "../x.npz"}, "request_folder"),
+        ({"file": "ball.stl", "spacing": 1.0}, "spacing must be"),
     ):
         refused = ask(**values)
         assert not refused.success and word in refused.message, (values, refused)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from bridge_client import EXIT, BridgeClient, goal, wait_driven
 from kondo_line import Line, line_manager
+from node_processes import GoalClient
 
 from humans_sim.core.doctor import ros_hint
 from humans_sim.core.errors import ParameterError
@@ -267,33 +268,82 @@ def test_action_is_that_of_control_msgs(bridge: Any) -> None:
     assert own["hash_string"] == ACTION_HASH
 
 
-def test_services(active: BridgeClient, line: Line) -> None:
-    """Motions are played, home is found, a stop stays, free is limp."""
+def test_motions(node: Any, active: BridgeClient, line: Line) -> None:
+    """Motions are played with feedback, replaced, cancelled, refused and given up."""
     client = active
-    from humans_msgs.srv import PlayMotion
+    from action_msgs.msg import GoalStatus
+    from control_msgs.action import FollowJointTrajectory
+    from humans_msgs.action import PlayMotion
 
-    def play(**request: Any) -> Any:
-        return client.call(PlayMotion, "play_motion", PlayMotion.Request(**request))
-
+    action = GoalClient(node, client.wait, PlayMotion, "play_motion")
+    outcomes = PlayMotion.Result
     for wrong, said in (
         ({"file": "moonwalk"}, "no motion is called 'moonwalk'"),
         ({"file": "greeting", "rate": -1.0}, "rate must be"),
         ({"source": 1, "number": 3}, "the boards have no motion 3"),
-        ({"source": 2}, "scenarios are not"),
+        ({"source": 2}, "source must be"),
     ):
-        answer = play(**wrong)
-        assert not answer.success
-        assert said in answer.message
-    assert play(file="greeting").success
+        status, result = action.send(**wrong).result()
+        assert status == GoalStatus.STATUS_ABORTED
+        assert result.outcome == outcomes.REFUSED and said in result.message
+    first = action.send(file="greeting", rate=0.5)
     client.wait_diagnostics("it plays", doing="motion")
     # One that is in the boards' memory, in place of it.
     line.keep_motion(3, 30)
-    answer = play(source=1, number=3)
-    assert answer.success, answer.message
-    assert answer.duration.sec + answer.duration.nanosec > 0
-    client.wait(lambda: line.head() == 30.0, "the motion of the boards")
+    second = action.send(source=1, number=3)
+    status, result = first.result()
+    assert (status, result.outcome) == (GoalStatus.STATUS_ABORTED, outcomes.ABORTED)
+    assert "took its place" in result.message
+    status, result = second.result()
+    assert (status, result.outcome) == (GoalStatus.STATUS_SUCCEEDED, outcomes.DONE)
+    client.wait(lambda: line.head() == 30.0, "the head")  # it trails its set points
+    whole = seconds(second.feedbacks[-1].duration)
+    assert seconds(result.duration) == pytest.approx(whole) and whole > 0.0
+    played = [seconds(feedback.played) for feedback in second.feedbacks]
+    assert played == sorted(played) and played[0] < played[-1] <= whole
     client.wait_diagnostics("it is over", doing="")
 
+    # Cancelled, the robot holds where it was led.
+    long = action.send(file="greeting", rate=0.1)
+    client.wait(lambda: bool(long.feedbacks), "how far it is")
+    long.cancel()
+    status, result = long.result()
+    assert (status, result.outcome) == (GoalStatus.STATUS_CANCELED, outcomes.CANCELLED)
+    assert 0.0 < seconds(result.duration) < seconds(long.feedbacks[-1].duration)
+    client.wait_diagnostics("it stays", state="holding", doing="")
+    there = line.angles()
+    client.wait_beat()
+    assert line.angles() == there
+
+    # A trajectory, the way home and a stop take its place.
+    trajectories = GoalClient(
+        node, client.wait, FollowJointTrajectory, "follow_joint_trajectory"
+    )
+    replaced = action.send(file="greeting", rate=0.1)
+    turn = goal(["head_yaw"], [line.head() + 5.0], 0.5)
+    turned = trajectories.send(trajectory=turn.trajectory)
+    assert "trajectory" in replaced.result()[1].message
+    assert turned.result()[0] == GoalStatus.STATUS_SUCCEEDED
+    for service, word in (("home", "home"), ("stop", "stopped")):
+        replaced = action.send(file="greeting", rate=0.1)
+        assert client.trigger(service).success
+        status, result = replaced.result()
+        assert status == GoalStatus.STATUS_ABORTED and word in result.message
+    status, result = action.send(file="greeting").result()
+    assert result.outcome == outcomes.REFUSED and "stopped" in result.message
+    assert client.trigger("energize").success
+    client.lead_head(line, 30.0)
+
+
+def seconds(duration: Any) -> float:
+    """Of a message [s]."""
+    return float(duration.sec + duration.nanosec * 1e-9)
+
+
+def test_services(active: BridgeClient, line: Line) -> None:
+    """Home is found, a stop stays, free is limp."""
+    client = active
+    client.lead_head(line, 30.0)
     assert client.trigger("home").success
     client.wait(lambda: abs(line.head()) < 25.0, "the way home")
     assert client.trigger("stop").success

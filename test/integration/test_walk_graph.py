@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from node_processes import ObservedGraph, is_done, make_steps, set_playing
+from node_processes import GoalClient, ObservedGraph, is_done, make_steps, set_playing
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
@@ -363,7 +363,8 @@ def test_play_motion(
     khr1: hs.Model,
 ) -> None:
     """A motion of the boards is played, over and over, and the robot stands."""
-    from humans_msgs.srv import PlayMotion
+    from action_msgs.msg import GoalStatus
+    from humans_msgs.action import PlayMotion
     from rosgraph_msgs.msg import Clock
 
     now = [0.0]
@@ -375,21 +376,37 @@ def test_play_motion(
         *("--ros", "p dynamics:real_time_factor:=0.0"),
         *("--ros", f"p dynamics:record:={tmp_path / 'run.npz'}"),
     )
-    client = node.create_client(PlayMotion, "play_motion")
+    action = GoalClient(node, wait_for, PlayMotion, "play_motion")
     wait_for(lambda: now[-1] > 1.2, "the motion")
 
-    def ask(**fields: Any) -> Any:
-        future = client.call_async(PlayMotion.Request(**fields))
-        wait_for(future.done, "an answer")
-        return future.result()
+    def refused(**fields: Any) -> str:
+        status, result = action.send(**fields).result()
+        assert status == GoalStatus.STATUS_ABORTED
+        assert result.outcome == PlayMotion.Result.REFUSED
+        return str(result.message)
 
-    assert "no motion is called 'dance'" in ask(file="dance").message
-    assert not ask(file="greeting", rate=-1.0).success
-    assert not ask(source=PlayMotion.Request.BOARD_MOTION).success
-    again = ask(file="greeting", rate=2.0)
-    assert again.success and 0.2 < seconds(again.duration) < 2.0
+    assert "no motion is called 'dance'" in refused(file="dance")
+    assert "rate must be" in refused(file="greeting", rate=-1.0)
+    assert "no board" in refused(source=PlayMotion.Goal.BOARD_MOTION)
+    first = action.send(file="greeting", rate=0.05)
+    wait_for(lambda: bool(first.feedbacks), "how far it is")
+    again = action.send(file="greeting", rate=2.0)
+    status, result = first.result()
+    assert status == GoalStatus.STATUS_ABORTED and "its place" in result.message
+    status, result = again.result()
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    assert 0.2 < seconds(result.duration) < 2.0
+    assert seconds(again.feedbacks[-1].duration) == pytest.approx(
+        seconds(result.duration)
+    )
+    slow = action.send(file="greeting", rate=0.05)
+    wait_for(lambda: bool(slow.feedbacks), "how far it is")
+    slow.cancel()
+    status, result = slow.result()
+    assert status == GoalStatus.STATUS_CANCELED
+    assert 0.0 < seconds(result.duration) < seconds(slow.feedbacks[-1].duration)
     end = now[-1] + 0.5
-    wait_for(lambda: now[-1] > end, "the second play")
+    wait_for(lambda: now[-1] > end, "the joints to be held")
     ends_well(process)
     run = hs.load_run(tmp_path / "run.npz")
     arm = run.q[:, 7 + khr1.joint_names.index("r_shoulder_roll")]

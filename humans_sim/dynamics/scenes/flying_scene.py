@@ -65,6 +65,8 @@ class FlyingScene(SceneSystem):
         **options: Any,
     ) -> None:
         super().__init__(bodies, ground, **options)
+        if self.others:
+            raise ParameterError("bodies fly by themselves in scenes of one robot")
         if flight not in STEPS:
             raise ParameterError(
                 f"flight is one of {', '.join(STEPS)}, not '{flight[:40]}'"

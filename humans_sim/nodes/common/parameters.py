@@ -116,25 +116,6 @@ class Parameters:
         self._node.add_post_set_parameters_callback(apply)
         return number
 
-    def changeable_text(
-        self, name: str, default: str, description: str
-    ) -> Callable[[], str]:
-        """A text that may be set while the node lives; what reads it."""
-
-        def judge(parameters: list[Any]) -> SetParametersResult:
-            wrong = any(
-                parameter.name == name and not isinstance(parameter.value, str)
-                for parameter in parameters
-            )
-            reason = f"{name} must be a text" if wrong else ""
-            return SetParametersResult(successful=not wrong, reason=reason)
-
-        value = _text(name, self._declare(name, default, description))
-        changing = {"read_only": False, "dynamic_typing": True}
-        self._typed(name, Kind.STRING, value, changing)
-        self._node.add_on_set_parameters_callback(judge)
-        return lambda: str(self._node.get_parameter(name).value)
-
     def count(
         self,
         name: str,

@@ -3,11 +3,12 @@
 
 A lifecycle node: configure opens the port, activate energises the servos, deactivate
 holds or frees them, cleanup closes the port. Takes ``joint_commands``
-(sensor_msgs/JointState), ``joint_trajectory``, ``battery_state`` and the action
-``follow_joint_trajectory``. Gives ``joint_states``, ``joint_states_source`` (what they
-are: ``read back``, ``commanded`` or ``none``), ``robot_state`` and ``/diagnostics``.
+(sensor_msgs/JointState), ``joint_trajectory``, ``battery_state`` and the actions
+``follow_joint_trajectory`` and ``play_motion``. Gives ``joint_states``,
+``joint_states_source`` (what they are: ``read back``, ``commanded`` or ``none``),
+``robot_state`` and ``/diagnostics``.
 Services: ``home``, ``free``, ``stop``, ``energize``, ``preview_energize``
-(std_srvs/Trigger), ``play_motion``.
+(std_srvs/Trigger).
 
 A robot that a fault or a stop has stopped follows nothing, whatever still commands it,
 until somebody calls ``energize`` or activates the node anew.
@@ -23,7 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from humans_msgs.srv import PlayMotion
+from humans_msgs.action import PlayMotion
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -40,13 +41,13 @@ from humans_sim.kondo.motion.motion_file import KondoMotion, load_motion
 from humans_sim.models import Model
 from humans_sim.nodes.common.command_checks import CommandStamps, LateStampError
 from humans_sim.nodes.common.conversions import (
-    duration_of,
     joint_state,
     nanoseconds_of,
     time_of,
 )
 from humans_sim.nodes.common.diagnostics import BEAT, REFUSED, Diagnostics
 from humans_sim.nodes.common.model_node import LifecycleModelNode, latched
+from humans_sim.nodes.common.motion_goals import MotionGoals
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
 from humans_sim.nodes.common.services import answered
@@ -69,33 +70,33 @@ def command_of(message: Any) -> dict[str, float]:
 
 
 def requested_path(
-    model: Model, robot: KondoRobot, request: Any, folder: RequestFolder
+    model: Model, robot: KondoRobot, goal: Any, folder: RequestFolder
 ) -> MotionPath:
-    """The motion that a request asks for.
+    """The motion that a goal asks for.
 
     A motion of the boards' memory is read and played over the line, so that the limits
     hold for it too.
     """
-    rate, repetitions = request.rate or 1.0, request.repetitions or 1
-    motion = _motion(robot, request, folder)
+    rate, repetitions = goal.rate or 1.0, goal.repetitions or 1
+    motion = _motion(robot, goal, folder)
     present = robot.set_points()
     return MotionPath(model, robot.settings, motion, present, rate, repetitions)
 
 
-def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMotion:
-    if request.source == PlayMotion.Request.MOTION_FILE:
-        return load_motion(folder.known_or_path(request.file, ".csv"))
-    if request.source != PlayMotion.Request.BOARD_MOTION:
-        raise ParameterError("motions are played, scenarios are not: give a motion")
+def _motion(robot: KondoRobot, goal: Any, folder: RequestFolder) -> KondoMotion:
+    if goal.source == PlayMotion.Goal.MOTION_FILE:
+        return load_motion(folder.known_or_path(goal.file, ".csv"))
+    if goal.source != PlayMotion.Goal.BOARD_MOTION:
+        raise ParameterError(f"source must be 0 (file) or 1 (board), not {goal.source}")
 
     def ask(boards: Boards) -> KondoMotion | None:
         if not isinstance(boards, Rcb1Boards):
             raise ParameterError("the motions of these boards cannot be read")
-        return boards.memory.stored(request.number)
+        return boards.memory.stored(goal.number)
 
     motion = robot.ask(ask)
     if motion is None:
-        raise ParameterError(f"the boards have no motion {request.number}")
+        raise ParameterError(f"the boards have no motion {goal.number}")
     return motion
 
 
@@ -158,6 +159,8 @@ _STALE = 3.0
 _QUEUED = 0.25
 """Commands without a stamp may have waited in the queue while the servos were energised
 for so long [s]."""
+_MOTION = "motion"
+"""Of the paths led for goals of ``play_motion``."""
 _RESTART = ": call energize (preview_energize says before what will move)"
 
 
@@ -188,6 +191,7 @@ class KondoBridge(LifecycleModelNode):
             self._diagnostics.refuse,
             lambda: self.get_clock().now().nanoseconds,
         )
+        self._motions = MotionGoals(self, self._begin_motion, self._stop_motion)
         rate = self._settings.read_back_rate
         if rate:
             self.every(1.0 / rate, self._ask_servos)
@@ -212,7 +216,6 @@ class KondoBridge(LifecycleModelNode):
         self.create_service(Trigger, "stop", self._answer(self._stop))
         self.create_service(Trigger, "energize", self._answer(self._energize))
         self.create_service(Trigger, "preview_energize", self._answer(self._preview))
-        self.create_service(PlayMotion, "play_motion", self._on_play)
 
     # -- life cycle ------------------------------------------------------------------
 
@@ -274,7 +277,7 @@ class KondoBridge(LifecycleModelNode):
         self._release()
         robot, self._robot = self._robot, None
         self._follower = None
-        self._goals.abort("the node was closed")
+        self._abort_goals("the node was closed")
         if robot is not None:
             robot.close()
             self._unplug()
@@ -410,16 +413,15 @@ class KondoBridge(LifecycleModelNode):
             )
         return f"stopped{_RESTART}, or free the servos"
 
-    def _on_play(self, request: Any, response: Any) -> Any:
-        def play() -> str:
-            robot, folder = self._ready(), self._settings.folder
-            seconds = self._lead(
-                lambda: requested_path(self.model, robot, request, folder), "motion"
-            )
-            response.duration = duration_of(seconds)
-            return ""
+    def _begin_motion(self, goal: Any) -> float:
+        robot, folder = self._ready(), self._settings.folder
+        return self._lead(
+            lambda: requested_path(self.model, robot, goal, folder), _MOTION
+        )
 
-        return answered(response, play)
+    def _stop_motion(self) -> None:
+        if self._follower is not None:
+            self._follower.finish()
 
     def _lead(self, make: Callable[[], JointPath], name: str) -> float:
         """Lead along a path from here on, in place of any other; its duration [s]."""
@@ -427,11 +429,15 @@ class KondoBridge(LifecycleModelNode):
         driven.set_points()
         path = make()
         driven.follower.begin(path, name)  # or it is refused, and all goes on
-        self._goals.abort(f"{name} took its place")
+        self._abort_goals(f"{name} took its place")
         return path.duration
 
-    def _give_up(self, reason: str) -> None:
+    def _abort_goals(self, reason: str) -> None:
         self._goals.abort(reason)
+        self._motions.abort(reason)
+
+    def _give_up(self, reason: str) -> None:
+        self._abort_goals(reason)
         if self._follower is not None:
             self._follower.drop()
 
@@ -442,15 +448,23 @@ class KondoBridge(LifecycleModelNode):
             return
         self._publish_state(self._described(self._robot, self._follower))
         if self._goals.active:
+            self._motions.abort("a trajectory took its place")
             self._goals.tick()
         else:
-            name, progress = self._follower.name, self._follower.tick()
-            if progress is Progress.ARRIVED:
-                self._follower.finish()
-            elif progress is Progress.BROKEN:
-                self._diagnostics.note = f"{name} ended: {self._follower.reason}"
-                self.get_logger().warning(self._diagnostics.note)
+            self._follow(self._follower)
         self._publish(self._robot)
+
+    def _follow(self, follower: PathFollower) -> None:
+        """Lead along a motion or home, and look how it goes."""
+        name, progress = follower.name, follower.tick()
+        self._motions.report(follower.time(time.monotonic()) or 0.0)
+        if progress is Progress.ARRIVED:
+            follower.finish()
+            self._motions.succeed()
+        elif progress is Progress.BROKEN:
+            self._diagnostics.note = f"{name} ended: {follower.reason}"
+            self.get_logger().warning(self._diagnostics.note)
+            self._motions.abort(follower.reason)
 
     def _ask_servos(self) -> None:
         if self.stage == "active" and self._robot is not None:
