@@ -525,12 +525,15 @@ def fall_of(run: Run) -> Fall:
     touching = {tag_of(name) for name in run.table.names}
     feet = _feet(recorded_model(run.info), touching)
     free = {str(body["name"]) for body in run.info.get("bodies", ())}
+    # Links of further robots, on the ground or against this one.
+    others = tuple(f"{robot['name']}/" for robot in run.info.get("robots", ()))
     columns = [
         k
         for k, (name, kind) in enumerate(
             zip(run.table.names, run.table.kinds, strict=True)
         )
         if kind == POINT
+        and not name.startswith(others)
         and link_of(name, run.info) not in {*feet, *free, ""}
         and surface_of(name) not in free
     ]

@@ -167,6 +167,7 @@ def test_two_walk_into_each_other(khr1: hs.Model) -> None:
         ),
         control_period=PERIOD,
         time_step=setup.time_step,
+        stands=True,
     )
     places = [khr1.standing(walk(-PERIOD)) for walk in walks]
     places[1][0] += 0.2
