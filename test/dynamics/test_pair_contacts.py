@@ -258,13 +258,10 @@ def many_boxes(folder: Path, rng: np.random.Generator) -> hs.Model:
     return hs.load_model(path)
 
 
-@pytest.mark.parametrize("seed", [1, 3])
-def test_links_touch_in_more_places_than_a_pair_has_points(
-    tmp_path: Path, seed: int
-) -> None:
-    """Boxes of one hand that land one after the other all stay out of the plate."""
+def falling_hand(folder: Path, seed: int) -> tuple[hs.Model, hs.Simulation, np.ndarray]:
+    """The model of a seed, a simulation by time steps, and where it starts."""
     rng = np.random.default_rng(seed)
-    model = many_boxes(tmp_path, rng)
+    model = many_boxes(folder, rng)
     sim = hs.Simulation(
         model,
         method="time_stepping",
@@ -274,6 +271,15 @@ def test_links_touch_in_more_places_than_a_pair_has_points(
     )
     q = model.neutral()
     q[7:] = -0.1, *rng.uniform(-0.5, 0.5, 2)
+    return model, sim, q
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_links_touch_in_more_places_than_a_pair_has_points(
+    tmp_path: Path, seed: int
+) -> None:
+    """Boxes of one hand that land one after the other all stay out of the plate."""
+    model, sim, q = falling_hand(tmp_path, seed)
     run = sim.run(q, t_end=0.22, sampling_period=1e-3)
     geometry, _ = pair_geometry(model, (("base_link", "hand"),))
     data, own = pin.GeometryData(geometry), model.pin.createData()
@@ -284,6 +290,22 @@ def test_links_touch_in_more_places_than_a_pair_has_points(
     assert -1e-10 < least < 1e-8
     assert (run.forces[:, :, 0] > 0.0).any()
     assert run.check()["largest gap x force"].value < 1e-8
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_general_steps_keep_in_touch_what_turns(tmp_path: Path, seed: int) -> None:
+    """A box that rolls from one corner onto another has no force at a distance."""
+    model, sim, q = falling_hand(tmp_path, seed)
+    stepper = sim.start(q, np.zeros(model.nv))
+    stepper.steps._compiled = None
+    bore = False
+    for step in range(1, 181):
+        stepper.advance(1e-3 * step)
+        gaps, forces = stepper.steps.gaps, stepper.steps.forces[:, 0]
+        assert gaps.min() > -1e-8, step
+        assert np.abs(gaps * forces).max() < 1e-6, step
+        bore = bore or bool((forces > 0.0).any())
+    assert bore
 
 
 def test_nothing_changes_where_nothing_touches(khr1: hs.Model) -> None:

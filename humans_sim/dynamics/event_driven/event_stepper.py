@@ -381,9 +381,14 @@ class EventStepper(Stepper):
 
     def _sample(self, torques: np.ndarray, forces: np.ndarray) -> Sample:
         kinetic, potential = self.system.energies(self.q, self.v)
-        gaps = self.system.gaps(self.q)
+        system = self.system
         if self._hand_over.under_way:
-            gaps = self._hand_over.measured(gaps)
+            gaps = self._hand_over.measured(system.gaps(self.q))
+        elif isinstance(system, ModelSystem):
+            # Points of solids are those of the end of a step that goes beyond.
+            gaps = system.gaps_anew(self.q, self.v, 0.0)
+        else:
+            gaps = system.gaps(self.q)
         sample = Sample(
             self.t,
             self.q,

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from press import PLATE, press
 
+import humans_sim as hs
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.simulation import Simulation, SimulationError
 
@@ -51,3 +54,17 @@ def test_time_steps_end_too() -> None:
     with pytest.raises(SimulationError, match="nor do time steps") as info:
         Simulation(ball).run(np.array([1.0]), t_end=1.0)
     assert np.isfinite(info.value.q).all() and np.isfinite(info.value.v).all()
+
+
+def test_gaps_of_a_sample_are_those_where_it_is(tmp_path: Path) -> None:
+    """What was over a box is beside it, and lower: it is not in the box."""
+    model = press(tmp_path)
+    box = hs.Box((1.0, 1.0, 0.1), (0.0, 0.0, 0.05), name="box")
+    ground = hs.Ground(friction=0.5).with_solids(box)
+    q = model.neutral()
+    q[:3] = 0.5 + 0.3 - 5e-3, 0.0, 0.1 + PLATE / 2 + 5e-4
+    stepper = hs.Simulation(model, ground=ground).start(q, np.zeros(model.nv))
+    own = [name.startswith("base_link/box") for name in stepper.system.contacts.names]
+    assert stepper.sample().gaps[own].min() == pytest.approx(5e-4, abs=1e-9)
+    stepper.state.q = q + np.array([6e-3, 0.0, -1e-3] + [0.0] * (model.nq - 3))
+    assert stepper.sample().gaps[own].min() > 0.0
