@@ -36,6 +36,8 @@ from humans_sim.control.task.whole_body import JointLimits, WholeBody
 from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
 from humans_sim.control.walking.footsteps import Footprint, FootstepPlanner, Side
 from humans_sim.control.walking.listed_footsteps import ListedStep
+from humans_sim.control.walking.rocking_walk import MOST_PERIOD, RockingWalk
+from humans_sim.control.walking.sole_legs import sole_legs
 from humans_sim.control.walking.walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.core.errors import ParameterError
@@ -165,6 +167,13 @@ def walk_control(
     # Levels that feet stand on push as a floor does, whatever their height.
     believed = {**scene, "ground": Ground()} if heights is not None else scene
     body = WholeBody(ModelSystem(model, **believed), friction, limits)
+    legs = sole_legs(model, settings.left, settings.right)
+    if not all(leg.rolls_ankle for leg in legs):
+        if footsteps or heights or velocity.vy or velocity.wz:
+            raise value.error("ankles without roll walk straight ahead, on the level")
+        period = min(period_of(given), MOST_PERIOD)
+        rocking = RockingWalk(body, pattern, velocity.vx, period=period, **times)
+        return ControlSetup(torques_of(actuation, model), start, rocking)
     walk = WholeBodyWalk(
         body,
         pattern,

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.actuation.servo_set import SPEED
 from humans_sim.control.walking.com_estimator import BodyEstimate, WalkSensors
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, SolePair
 from humans_sim.control.walking.settings import WalkSettings
@@ -209,9 +210,18 @@ class CaptureStep:
         return Landing(place, duration, float(np.linalg.norm(landing_target - place)))
 
 
+_LEVEL = 0.5 * math.pi
+"""Turn of a hanging leg to the level [rad]."""
 _STEPS, _LONGEST, _CLOSE, _DAMPING = 8, 0.4, 1e-5, 1e-6
 """Of the search for a leg: how many, the longest one [rad], and the error at which it
 ends [m, rad]; damped, because a leg may be straight."""
+
+
+class OutwardLift(NamedTuple):
+    """How far a free leg can be lifted sideways [rad], and in what time [s]."""
+
+    angle: float
+    duration: float
 
 
 class SwingLegs:
@@ -278,14 +288,38 @@ class SwingLegs:
 
         From ``joints`` (njoints,), by an angle [rad].
         """
-        own = self.joints[side]
-        outwards = side * self._jacobian(_configuration(_ORIGIN, joints), side)[1]
-        joint = int(own[np.argmax(np.abs(outwards[6 + own]))])
-        turned = joints[joint] + angle * np.sign(outwards[6 + joint])
+        joint, way = self._lifting(_configuration(_ORIGIN, joints), side)
         lifted = np.array(joints)
         limits = self._model.lower_limits[joint], self._model.upper_limits[joint]
-        lifted[joint] = np.clip(turned, *limits)
+        lifted[joint] = np.clip(joints[joint] + angle * way, *limits)
         return lifted
+
+    def outward_lift(self, q: np.ndarray) -> OutwardLift:
+        """How far and how fast the slower leg is lifted by that joint, from a posture.
+
+        Until it is level, beyond which it brings no more mass inwards, or the joint
+        ends; at the joint's speed, or as its torque speeds up the leg's inertia and
+        brakes it again, gravity aside.
+        """
+        model, lifts = self._model, []
+        mass = model.inertia(q)
+        for side in (Side.LEFT, Side.RIGHT):
+            joint, way = self._lifting(q, side)
+            ends = (model.lower_limits[joint], model.upper_limits[joint])
+            angle = min(_LEVEL, way * float(ends[int(way > 0.0)] - q[7 + joint]))
+            inertia = float(mass[6 + joint, 6 + joint])
+            torque = float(model.effort_limits[joint]) or math.inf
+            speed = float(model.velocity_limits[joint]) or SPEED
+            swing = 2.0 * math.sqrt(angle * inertia / torque)
+            lifts.append(OutwardLift(angle, max(swing, angle / speed)))
+        return max(lifts, key=lambda lift: lift.duration)
+
+    def _lifting(self, q: np.ndarray, side: Side) -> tuple[int, float]:
+        """The joint that lifts a leg outwards most, and its sign."""
+        own = self.joints[side]
+        outwards = side * self._jacobian(q, side)[1]
+        joint = int(own[np.argmax(np.abs(outwards[6 + own]))])
+        return joint, float(np.sign(outwards[6 + joint]))
 
     def _jacobian(self, q: np.ndarray, side: Side) -> np.ndarray:
         """Of a sole in the world's axes (6, nv)."""

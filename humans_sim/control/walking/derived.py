@@ -48,6 +48,8 @@ _ON_ITS_WAY, _SINGLE = (0.35, 0.5, 0.65), 0.21
 """Shares of the way between the feet, of the centre of mass on both and on one. On one
 foot a pendulum with steps of 2.6 time constants sways to a quarter, in its first step
 to a little more than a fifth, on both to more."""
+_ROCKING = 0.42
+"""The same of a body that rocks on ankles without roll, in steps of 1.25."""
 
 
 class _Soles(NamedTuple):
@@ -90,6 +92,11 @@ class Reach:
         self._kinematics = WalkKinematics(model, soles, ROOM)
         self._standing, self._height = standing, height
         self._stance, self._forward = stance, forward
+        self._ways, self._single = _ON_ITS_WAY, _SINGLE
+        if not all(
+            leg.rolls_ankle for leg in sole_legs(model, soles.left, soles.right)
+        ):
+            self._ways, self._single = (_ROCKING, 0.5, 1.0 - _ROCKING), _ROCKING
 
     def longest(self, wanted: Step, lift: float) -> tuple[float, tuple[str, ...]]:
         """The largest share of a step that both legs reach, and what blocks more.
@@ -109,11 +116,11 @@ class Reach:
         """Joints at their limits somewhere in a step of either foot; None: reached."""
         try:
             for side in (1.0, -1.0):
-                for way in _ON_ITS_WAY:
+                for way in self._ways:
                     self._solve(step, side, 0.0, way)
-                self._solve(step.share(0.5), side, lift, _SINGLE)
+                self._solve(step.share(0.5), side, lift, self._single)
                 if lift:
-                    self._solve(step.share(-0.5), side, lift, _SINGLE)
+                    self._solve(step.share(-0.5), side, lift, self._single)
         except ReachError as error:
             return error.joints
         except ControlError:
@@ -163,8 +170,9 @@ _SPREAD = 0.15
 """A leg that is less aside of its hip hangs [rad]."""
 _ROOM = 0.1
 """Of a joint's range that postures leave to its ends."""
-_STEP = 2.6
-"""Duration of a step, over the time constant of the pendulum."""
+_STEP, _ROCKING_STEP = 2.6, 1.25
+"""Duration of a step, over the time constant of the pendulum; the latter for ankles
+without roll: the body, which tips over an edge then, sways by 0.16 of half a stance."""
 _KNOTS = 12
 """Periods of a step, and half of those of the horizon."""
 _SHORTEST = 0.005
@@ -230,7 +238,10 @@ def derived_settings(
             chosen = max(chosen, other, key=lambda made: made.reach)
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
     time = math.sqrt(chosen.height / gravity)
-    period = _STEP * time / _KNOTS
+    length, why = _STEP, ""
+    if not legs[0].rolls_ankle:
+        length, why = _ROCKING_STEP, "; ankles do not roll"
+    period = length * time / _KNOTS
     period = max(round(period, 1 - math.floor(math.log10(period))), _SHORTEST)
     if step is not None and step > 0:
         period = step / _KNOTS
@@ -242,7 +253,8 @@ def derived_settings(
         "stance_width": chosen.stance,
         "mpc_period": Derived(period, f"a {_KNOTS}th of a step"),
         "step_duration": Derived(
-            _KNOTS * period, f"{_STEP} time constants of the pendulum, {time:.3f} s"
+            _KNOTS * period,
+            f"{length} time constants of the pendulum, {time:.3f} s{why}",
         ),
         "double_support": Derived(0.25, "share of a step"),
         "shift_duration": Derived(10 * period, "5/6 of a step"),
@@ -455,9 +467,12 @@ def _posture(
 
 
 def _hanging(model: Model, leg: Leg) -> dict[str, float]:
-    """The angle of a hip's roll for a leg that is spread at zero angles."""
+    """The angle of a hip's roll for a leg that is spread at zero angles.
+
+    Without roll in the ankle the sole would not stay level.
+    """
     rolls = [n for n, kind in enumerate(leg.kinds[: leg.knee]) if kind == ROLL]
-    if not rolls:
+    if not rolls or not leg.rolls_ankle:
         return {}
     hip = rolls[0]
     away = leg.origins[-1] - leg.origins[hip]

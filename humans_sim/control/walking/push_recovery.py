@@ -70,9 +70,9 @@ _SINKING = 0.08
 _OUTSIDE, _BACK = 0.9, 0.45
 """Where no step helps, and where the free leg comes back: the capture point outwards of
 a foot that stands, over the distance of its edge. As far inwards a step helps again."""
-_SPREAD, _SPREADING, _SLOWLY, _RAISED = 0.65, 1.3, 0.25, 1.3
-"""How far the free leg is lifted then, at most [rad], by how much in a time constant
-[rad], at which share of that it comes back, and its foot, in lifts of a step."""
+_SLOWLY, _RAISED = 0.25, 1.3
+"""Share of the speed of a free leg's lift with which it comes back, and how far its
+foot is lifted, in lifts of a step."""
 _REST, _SURE = 3.25, 0.26
 """Time to come to rest on both feet, and before something else may follow, in time
 constants."""
@@ -147,7 +147,7 @@ class PushRecovery:
         tips = self._weight * height / self._tipping
         self._capture = CaptureStep(settings, self._soles, math.sqrt(tips))
         self._scale = self._capture.scale
-        self._spreading = _SPREAD / _SPREADING * self._scale.time
+        self._spread = self._legs.outward_lift(self._posture)
         self._rest_time = period * round(_REST * self._scale.time / period)
         self._most = self._capture.most
         self.certain = _CERTAIN * self._scale.time
@@ -317,8 +317,8 @@ class PushRecovery:
             step.began, step.start = t, self._sole(step.side, seen, sensors)
         if beyond > _OUTSIDE or step.spread:
             rate = 1.0 if beyond > _OUTSIDE else -_SLOWLY if beyond < _BACK else 0.0
-            turn = rate * _SPREAD / self._spreading * self._period
-            step.spread = min(step.spread + turn, _SPREAD)
+            turn = rate * self._spread.angle / self._spread.duration * self._period
+            step.spread = min(step.spread + turn, self._spread.angle)
             if beyond < -_OUTSIDE or step.spread <= 0.0:
                 self._lift(t, step.side, step.feet, seen, sensors, step.held)
                 return
@@ -355,7 +355,7 @@ class PushRecovery:
         elapsed, scale = t - step.began, self._scale
         duration = step.landing.duration
         if step.spread:
-            duration = self._spreading
+            duration = self._spread.duration
         s = min(elapsed / duration, 1.0)
         far = _EVEN * s + (1.0 - _EVEN) * minimum_jerk(s)[0]
         end = step.stance.moved(*step.landing.place.tolist())

@@ -138,9 +138,10 @@ class ArmSwing:
         return np.where(free, self._slope * pace, 0.0)
 
 
-_CLOSE, _GOOD = 1e-10, 3e-3
-"""Error at which a search ends, and the largest that is good [m, rad], the latter of
-lengths over that of the legs: at the end of a joint's range a sole is so far off."""
+_CLOSE, _GOOD = 1e-10, 1e-4
+"""Error at which a search ends, and the largest that is good [m, rad]: a search that
+the ends of joints do not stop ends at the former, and contacts see a sole of any size
+that is farther off than the latter."""
 _DAMPING = 1e-10
 """Of least squares, where a leg is (almost) straight."""
 _LEAST_RANGE = 0.25
@@ -195,7 +196,6 @@ class WalkKinematics:
         found = sole_legs(model, *soles)
         legs = [list(leg.joints) for leg in found]
         self._rolls = all(leg.rolls_ankle for leg in found)
-        self._good = _GOOD * min(leg.length for leg in found)
         needed = _LEG_JOINTS[settings.turns] - (not self._rolls)
         for sole, leg in zip(soles, legs, strict=True):
             if len(leg) < needed:
@@ -265,7 +265,7 @@ class WalkKinematics:
             worst = search_posture(
                 self._tree, self._posture, target, trial, _DAMPING, _CLOSE
             )
-            if worst < self._good:
+            if worst < _GOOD:
                 return trial
         return self._search(q, com, left, right, attitude)
 
@@ -316,7 +316,7 @@ class WalkKinematics:
             step *= min(1.0, LONGEST / float(np.abs(step).max()))
             q[:3] += attitude @ step[:3]
             q[joints] = np.clip(q[joints] + step[3:], self._low, self._high)
-        if worst < self._good:
+        if worst < _GOOD:
             return q
         stuck = (q[joints] <= self._low) | (q[joints] >= self._high)
         names = [self.model.joint_names[j] for j in self.legs[stuck]]

@@ -174,3 +174,33 @@ def test_a_leg_is_lifted_outwards(
     lifted = legs.sole(base, legs.spread(q[7:], side, 0.5), side).translation
     before = legs.sole(base, q[7:], side).translation
     assert side * (lifted[1] - before[1]) > 0.05 and lifted[2] > before[2] + 0.01
+
+
+@pytest.mark.parametrize("name", ["khr1", "bip"])
+def test_a_free_leg_is_lifted_as_fast_as_its_hip_can(name: str) -> None:
+    """Not beyond the level or the joint's end, at its speed or by its torque.
+
+    The inertia is that of the links below the hip about its axis, summed one by one.
+    """
+    model = hs.load_model(name)
+    settings = WalkSettings.of_model(model)
+    legs, q = SwingLegs(model, settings), Walker(model).start()
+    lift = legs.outward_lift(q)
+    tree, data = model.pin, model.data()
+    pin.computeJointJacobians(tree, data, q)
+    hip = tree.getJointId("l_hip_roll")
+    column = tree.joints[hip].idx_v
+    axis, origin = data.J[3:, column], data.oMi[hip].translation
+    bare = pin.crba(tree, model.data(), q)
+    inertia = float(model.inertia(q)[column, column] - bare[column, column])  # rotor
+    for joint in tree.subtrees[hip]:
+        link = data.oMi[joint].act(tree.inertias[joint])
+        arm = np.cross(axis, link.lever - origin)
+        inertia += float(link.mass * arm @ arm + axis @ link.inertia @ axis)
+    place = column - 6
+    swing = 2.0 * math.sqrt(lift.angle * inertia / model.effort_limits[place])
+    slowest = lift.angle / model.velocity_limits[place]
+    assert lift.duration == pytest.approx(max(swing, slowest), rel=0.02)
+    low, high = model.lower_limits[place], model.upper_limits[place]
+    room = max(high - q[7 + place], q[7 + place] - low)
+    assert 0.1 < lift.angle <= min(0.5 * math.pi, room) + 1e-9

@@ -10,7 +10,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.whole_body_ik import WalkKinematics
+from humans_sim.control.walking.whole_body_ik import ReachError, WalkKinematics
 
 
 @pytest.mark.parametrize("name", ["khr1", "human36"])
@@ -37,6 +37,36 @@ def test_the_compiled_search_finds_what_the_other_one_finds(name: str) -> None:
     for sole, pose in ((settings.left, left), (settings.right, right)):
         there = model.frame_pose(posture, sole)
         assert there.translation == pytest.approx(pose.translation, abs=1e-9)
+
+
+def test_postures_that_are_accepted_are_those_that_were_asked_for() -> None:
+    """Feet go apart by millimetres until the legs reach no farther.
+
+    Soles of accepted postures are where they were asked; what is beyond is refused, and
+    the error says by how much.
+    """
+    model = hs.load_model("human36")
+    settings = WalkSettings.of_model(model)
+    kinematics = WalkKinematics(model, settings)
+    q = WalkPattern(model, settings).standing()
+    soles, com = (settings.left, settings.right), model.com(q)
+    places = [model.frame_pose(q, sole) for sole in soles]
+    refused: list[float] = []
+    for part in np.arange(0.2, 0.26, 1e-3):
+        poses = [place.copy() for place in places]
+        for pose, way in zip(poses, (part, -part), strict=True):
+            pose.translation = pose.translation + (way, 0.0, 0.0)
+        try:
+            q = kinematics.solve(q, com, *poses, np.eye(3))
+        except ReachError as error:
+            refused.append(error.missing)
+            continue
+        assert model.com(q) == pytest.approx(com, abs=1e-4)
+        for sole, pose in zip(soles, poses, strict=True):
+            there = model.frame_pose(q, sole).translation
+            assert there == pytest.approx(pose.translation, abs=1e-4)
+    assert refused
+    assert min(refused) > 1e-4
 
 
 @pytest.mark.parametrize("name", ["khr1", "human36"])
