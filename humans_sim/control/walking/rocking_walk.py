@@ -117,10 +117,10 @@ class RockingWalk(Controller):
         parts = [(far, self._outer[side]) for side, far in outwards.items()]
         self._out = float(np.mean([far[outer].mean() for far, outer in parts]))
         self._in = float(np.mean([far[~outer].mean() for far, outer in parts]))
-        self._apart = settings.stance_width + 2.0 * self._out
+        apart = settings.stance_width + 2.0 * self._out
         lasts = LANDS * settings.step_duration
         growth = math.exp(self._omega * lasts)
-        self._aside = self._apart / (1.0 + growth)
+        self._aside = apart / (1.0 + growth)
         self._longest, self._growth = forward * lasts, growth
         rate, square = self._omega * settings.com_height, self._omega**2
         self._still, self._sinking = _STILL * rate, _SINKING * rate
