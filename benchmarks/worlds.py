@@ -22,7 +22,7 @@ import time
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from time_stepping import DAMPING, FRICTION, GAIN, PERIOD, ROTOR, Drives
+from time_stepping import DAMPING, FRICTION, GAIN, HEAD, PERIOD, ROTOR, TURN, Drives
 
 import humans_sim as hs
 from humans_sim.dynamics.time_stepping import model_steps
@@ -45,7 +45,7 @@ class Ours:
         self.worlds = hs.Worlds(
             model,
             len(q),
-            Drives(model, np.tile(model.neutral()[7:], (2, 1))),
+            Drives(model, turning_head(model)),
             ground=hs.Ground(friction=FRICTION),
             contacts=hs.Contacts(whole_body=body, self_collision=body),
             time_step=STEP,
@@ -88,6 +88,13 @@ class Theirs:
     def heights(self) -> np.ndarray:
         """Of the bases [m]; the time comes first in a state."""
         return np.asarray(self.state[:, 3])
+
+
+def turning_head(model: hs.Model) -> np.ndarray:
+    """Two postures a period apart: what is at rest would not be computed (2, n)."""
+    angles = np.tile(model.neutral()[7:], (2, 1))
+    angles[1, HEAD] += TURN
+    return angles
 
 
 def starts(model: hs.Model, n: int) -> np.ndarray:
