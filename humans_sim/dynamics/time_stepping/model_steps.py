@@ -13,6 +13,8 @@ call is computed, so that whatever changes between two calls is felt.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -180,6 +182,18 @@ def _one_step(tree, geometry, start, applied, h, known):
     return chosen, model_step(tree, geometry, memory, state, applied, h)
 
 
+@contextmanager
+def _signals_as_they_are() -> Iterator[None]:
+    """Raise what a signal raised while a kernel ran (Ctrl-C), not numba's fault."""
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException = error
+        while isinstance(cause, SystemError) and cause.__cause__ is not None:
+            cause = cause.__cause__
+        raise cause from None
+
+
 class ModelSteps:
     """Makes the steps of a model.
 
@@ -232,7 +246,10 @@ class ModelSteps:
         # The step before has chosen points already.
         known = goes_on and h <= last[3]
         every = (*start, chosen, carried)
-        chosen, result = _one_step(self._tree, self._geometry, every, applied, h, known)
+        with _signals_as_they_are():
+            chosen, result = _one_step(
+                self._tree, self._geometry, every, applied, h, known
+            )
         self._pairs.take_chosen(result[13], chosen)
         self._last = (result[1], result[2], result[13], h)
         kinetic, potential = result[6].sum(axis=0)
@@ -244,8 +261,9 @@ class ModelSteps:
     ) -> tuple[Any, ...]:
         """The result of :func:`model_series`; its arguments, as plain tuples."""
         start = ((*start[0], self._pairs.chosen, self._pairs.used), *start[1:])
-        ending, steps, t, end, energies, changes = model_series(
-            self._tree, self._geometry, tuple(drives), start, clock
-        )
+        with _signals_as_they_are():
+            ending, steps, t, end, energies, changes = model_series(
+                self._tree, self._geometry, tuple(drives), start, clock
+            )
         self._pairs.take_chosen(*end[0][5:])
         return ending, steps, t, (end[0][:5], *end[1:]), energies, changes

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,29 @@ def test_steps_are_halved_in_a_series_as_one_by_one(
     assert one.steps.energy_taken == pytest.approx(other.steps.energy_taken, abs=1e-9)
     worst = one.steps.worst_energy_error
     assert worst == pytest.approx(other.steps.worst_energy_error, rel=1e-6)
+
+
+def test_a_signal_in_a_series_is_raised_as_it_is() -> None:
+    """What a handler raises while steps are made ends them, by its own type."""
+
+    class RungError(Exception):
+        pass
+
+    def ring(number: int, frame: object) -> None:
+        raise RungError
+
+    model = hs.load_model("khr1")
+    contacts = hs.Contacts(whole_body=False, self_collision=False)
+    simulation = hs.Simulation(
+        model, hs.Servo(model), method="time_stepping", contacts=contacts
+    )
+    stepper = simulation.start(model.neutral())
+    stepper.advance(0.01)  # compiles
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        with pytest.raises(RungError):
+            stepper.advance(1e3)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
