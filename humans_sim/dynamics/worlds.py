@@ -16,6 +16,7 @@ size and contacts: friction, masses, drives, gravity; they share nothing.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
@@ -24,7 +25,11 @@ import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.arrays import real_array
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import (
+    ConfigurationError,
+    HumansError,
+    ParameterError,
+)
 from humans_sim.core.processors import cores
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
@@ -32,7 +37,11 @@ from humans_sim.dynamics.controller import check_control_period
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.recording import RecordedSignals
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.dynamics.simulation import SAMPLING_PERIOD, Simulation
+from humans_sim.dynamics.simulation import (
+    SAMPLING_PERIOD,
+    Simulation,
+    SimulationError,
+)
 from humans_sim.dynamics.stepper import ENDINGS, StepError
 from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
@@ -91,12 +100,13 @@ class _World:
             self._fail(error)
         self._read(stepper)
 
-    def run(self, t_end: float, sampling_period: float) -> Run | HumansError:
+    def run(
+        self, span: tuple[float, float, float], watch: Callable[[int, int], None]
+    ) -> Run | HumansError:
         """What its simulation runs from here as from a start; the world stays."""
-        span = (_START, t_end, sampling_period)
         try:
-            return _own(self.simulation).run(self.q, self.v, *span, progress=False)
-        except HumansError as error:
+            return _own(self.simulation).run(self.q, self.v, *span, progress=watch)
+        except (SimulationError, ConfigurationError) as error:
             return error
 
     def sample(self) -> Sample:
@@ -297,13 +307,29 @@ class Worlds:
         Returns:
             of each world the run, or the error that ended it: a ``SimulationError``
             has what was computed before.
+
+        Raises:
+            ParameterError: the times cannot be.
         """
         runs: dict[int, Run | HumansError] = {}
+        span, ended = (_START, t_end, sampling_period), threading.Event()
+
+        def watch(done: int, total: int) -> None:
+            # An error or an interrupt in one thread ends the runs of the others.
+            if ended.is_set():
+                raise KeyboardInterrupt
 
         def record(k: int) -> None:
-            runs[k] = self._worlds[k].run(t_end, sampling_period)
+            try:
+                runs[k] = self._worlds[k].run(span, watch)
+            except BaseException:
+                ended.set()
+                raise
 
-        self._for_each(self._count, record)
+        try:
+            self._for_each(self._count, record)
+        finally:
+            ended.set()
         return [runs[k] for k in range(self._count)]
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import math
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -367,3 +368,30 @@ def test_simulations_that_are_no_worlds_are_refused(made: Any, text: str) -> Non
     """The error names the world and why."""
     with pytest.raises(ParameterError, match=text):
         hs.Worlds.of(made())
+
+
+def test_runs_cannot_have_wrong_times() -> None:
+    """What is wrong for all is raised, not an outcome of each."""
+    worlds = hs.Worlds.of([simulation(), simulation()])
+    with pytest.raises(ParameterError, match="t_end"):
+        worlds.run(t_end=-1.0)
+
+
+def test_an_interrupt_ends_the_runs_of_all_threads() -> None:
+    """Long before they are over; worlds can be run again."""
+    worlds = hs.Worlds.of([simulation() for _ in range(4)], threads=2)
+    worlds.reset(starts(4))
+    worlds.run(t_end=PERIOD)  # compiles
+
+    def ring(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            worlds.run(t_end=9e3)  # a day
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert all(isinstance(run, hs.Run) for run in worlds.run(t_end=PERIOD))

@@ -409,7 +409,11 @@ def _stepped(
 ) -> Iterator[RunOutcome]:
     """Outcomes of runs that are stepped side by side; all take the same time."""
     start, busy = time.perf_counter(), time.process_time()
-    results = worlds.run(scenario.end, scenario.sampling_period)
+    results: Sequence[Run | HumansError]
+    try:
+        results = worlds.run(scenario.end, scenario.sampling_period)
+    except HumansError as error:
+        results = [error] * len(runs)
     seconds = (time.perf_counter() - start) / len(runs)
     busy = (time.process_time() - busy) / len(runs)
     for run, result in zip(runs, results, strict=True):
