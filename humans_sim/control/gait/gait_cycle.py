@@ -221,7 +221,8 @@ class GaitCycle:
             side, path = 1.0 if k % 2 == 0 else -1.0, self.path(k / 2.0)
             phases += [at + k / 2.0 for at in knots]
             places += [
-                path.act(np.array([a, side * b, 0.0])) for a, b in zip(x, y, strict=True)
+                path.act(np.array([a, side * b, 0.0]))
+                for a, b in zip(x, y, strict=True)
             ]
         xyz = np.array(
             [np.interp(self._phase, phases, np.array(places)[:, k]) for k in range(3)]
