@@ -230,7 +230,7 @@ class GaitCycle:
         return _smooth(self._on_path(xyz)[:, :2], _KEPT_ZMP)
 
     def _on_path(self, places: np.ndarray) -> np.ndarray:
-        """Places at the samples, from the world to axes that go along the way (n, 3)."""
+        """Places at the samples, from the world to axes along the way (n, 3)."""
         pairs = zip(self._path, places, strict=True)
         return np.array([path.actInv(place) for path, place in pairs])
 
