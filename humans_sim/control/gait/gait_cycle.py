@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -68,6 +68,7 @@ _SEARCH, _REACHED = 60, 1e-9
 _FAR, _DAMPING, _FAR_DAMPING, _LONGEST_STEP = 1e-2, 1e-8, 1e-4, 0.2
 """Error [m, rad] beyond which the search is damped more, since straight legs are near
 singular; damping near the end and far from it; longest step [rad]."""
+_Part = TypeVar("_Part", float, np.ndarray)
 LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
 
 
@@ -278,10 +279,10 @@ class GaitCycle:
         legs_of_fit = SIDES if s.turn else SIDES[:1]
         for _ in range(_PASSES):
             beside = [self._hip_path(side, base, turn) for side in legs_of_fit]
-            hips = np.concatenate(beside, axis=1)
+            hip, aside, lift = np.concatenate(beside, axis=1)
             times = len(legs_of_fit)
             self.legs: LegPath = fit.fit(
-                np.tile(phase, times), *hips, np.tile(limbs, times)
+                np.tile(phase, times), hip, aside, lift, np.tile(limbs, times)
             )
             q = self._postures(q, turn, base)
             # Periodic splines through the samples.
@@ -467,7 +468,7 @@ def _periodic(values: np.ndarray) -> CubicSpline:
     return CubicSpline(np.arange(n + 1) / n, around, bc_type="periodic")
 
 
-def ease(part: np.ndarray | float) -> np.ndarray | float:
+def ease(part: _Part) -> _Part:
     """From 0 to 1 without a jump of the rate at either end."""
     return part**2 * (3.0 - 2.0 * part)
 
