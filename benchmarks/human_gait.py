@@ -8,7 +8,7 @@ with the walk of a person: correlation r and rms [degrees]. A stride begins wher
 comes to bear load, by the contacts in the simulation, by the plates of the recording.
 Vertical forces are low-passed at 15 Hz, as those of force plates are; the largest one
 just after a strike ("strike") also as it is, in time steps of 1 ms. ``--slopes`` climbs
-[degrees].
+[degrees], ``--turns`` walks on circles [rad/s], where the speed is that of the chord.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speeds", type=float, nargs="+", default=[1.0])
     parser.add_argument("--slopes", type=float, nargs="+", default=[0.0])
+    parser.add_argument("--turns", type=float, nargs="+", default=[0.0])
     parser.add_argument("--strides", type=float, default=10.5)
     parser.add_argument("--method", default="time_stepping")
     parser.add_argument("--static", type=Path)
@@ -146,9 +147,11 @@ def main() -> None:
     for name in ("rms [deg]", "knee stance, swing", "force / weight", "strike", "cost"):
         table.add_column(name)
     table.add_column("check")
-    for speed, slope in itertools.product(options.speeds, options.slopes):
+    walks = itertools.product(options.speeds, options.slopes, options.turns)
+    for speed, slope, turn in walks:
         angle = math.radians(slope)
-        walk = GaitWalk(GaitCycle(model, GaitSettings(speed=speed, slope=angle)))
+        settings = GaitSettings(speed=speed, slope=angle, turn=turn)
+        walk = GaitWalk(GaitCycle(model, settings))
         simulation = hs.Simulation(
             model,
             hs.IdealTorque(model),
@@ -162,7 +165,7 @@ def main() -> None:
         try:
             run = simulation.run(*start, t_end=end, sampling_period=0.005)
         except hs.errors.SimulationError as error:
-            console.print(f"{speed} m/s, {slope} degrees: {error}")
+            console.print(f"{speed} m/s, {slope} deg, {turn} rad/s: {error}")
             continue
         summary = WalkSummary.of_run(run)
         found = [
@@ -181,7 +184,7 @@ def main() -> None:
             r = " ".join(f"{np.corrcoef(a, b)[0, 1]:.3f}" for a, b in pairs)
             rms = " ".join(f"{np.sqrt(np.mean((a - b) ** 2)):.1f}" for a, b in pairs)
             table.add_row(
-                f"{speed:g} m/s, {slope:g} deg",
+                f"{speed:g} m/s, {slope:g} deg, {turn:g} rad/s",
                 f"{summary.speed:.3f}",
                 f"{len(found)}",
                 beside,

@@ -177,12 +177,14 @@ def gait_control(request: ControlSection) -> ControlSetup:
     from humans_sim.control.gait.gait_walk import GaitWalk
 
     value, actuation, model, scene = request
-    given = value.fields(("speed",), ("period", "slope"))
+    given = value.fields(("speed",), ("period", "slope", "turn"))
     period = period_of(given)
-    slope = given["slope"].number() if "slope" in given else 0.0
+    slope, turn = (
+        given[key].number() if key in given else 0.0 for key in ("slope", "turn")
+    )
     with located_errors(value):
         speed = given["speed"].positive()
-        settings = GaitSettings(speed=speed, slope=math.radians(slope))
+        settings = GaitSettings(speed=speed, slope=math.radians(slope), turn=turn)
         cycle = GaitCycle(model, settings, gravity_of(scene))
         walk = GaitWalk(cycle, period)
     torques = torques_of(actuation, model)

@@ -47,6 +47,7 @@ def test_it_starts_in_stride_and_walks(tmp_path: Path) -> None:
         ("{speed: 1.0, velocity: 2}", "velocity"),
         ("{speed: 1.0, period: 0}", "period"),
         ("{speed: 1.0, slope: 30}", "slope"),
+        ("{speed: 1.0, slope: 3, turn: 0.4}", "turn"),
     ],
 )
 def test_what_it_cannot_walk_is_refused(tmp_path: Path, gait: str, words: str) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -68,6 +68,7 @@ _SEARCH, _REACHED = 60, 1e-9
 _FAR, _DAMPING, _FAR_DAMPING, _LONGEST_STEP = 1e-2, 1e-8, 1e-4, 0.2
 """Error [m, rad] beyond which the search is damped more, since straight legs are near
 singular; damping near the end and far from it; longest step [rad]."""
+_Part = TypeVar("_Part", float, np.ndarray)
 LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
 
 
@@ -78,6 +79,7 @@ class GaitSettings:
     Attributes:
         speed: level [m/s].
         slope: of the ground along the way, uphill above zero [rad].
+        turn: of the way, to the left above zero, on level ground [rad/s].
         width: between the middles of the feet [m].
         times: events of a foot; in fast walks the heel leaves earlier.
         zmp_strike: zero-moment point before the ankle as the other foot leaves [m].
@@ -92,6 +94,7 @@ class GaitSettings:
 
     speed: float = 1.0
     slope: float = 0.0
+    turn: float = 0.0
     width: float = 0.13
     times: StrideTimes = StrideTimes()
     zmp_strike: float = 0.1
@@ -134,7 +137,6 @@ class GaitCycle:
     Attributes:
         period: of a stride [s].
         stride: its level length [m].
-        way: where a stride leads (3,) [m].
         legs: the left leg as it was fitted.
     """
 
@@ -161,8 +163,9 @@ class GaitCycle:
                 f"a slope is known up to {math.degrees(STEEPEST):g} degrees, "
                 f"not {math.degrees(settings.slope):g}"
             )
+        if settings.slope and settings.turn:
+            raise ParameterError("a stride turns on level ground: slope or turn is 0")
         self._rise = math.tan(settings.slope)
-        self.way = self.stride * np.array([1.0, 0.0, self._rise])
         self._index = {name: k for k, name in enumerate(model.joint_names)}
         for side in SIDES:
             for joint in LEG:
@@ -171,7 +174,16 @@ class GaitCycle:
         self._data = model.data()
         self._phase = np.arange(_SAMPLES) / _SAMPLES
         self._hip = self._lengths()
+        self._path = [self.path(phase) for phase in self._phase]
         self._make()
+
+    def path(self, phase: float) -> pin.SE3:
+        """Place and heading of the way on the ground: a line or an arc of a circle."""
+        turn = self.settings.turn * self.period * phase
+        chord = self.stride * phase * np.sinc(turn / (2.0 * np.pi))
+        ahead, aside = chord * math.cos(turn / 2.0), chord * math.sin(turn / 2.0)
+        place = np.array([ahead, aside, self._rise * ahead])
+        return pin.SE3(pin.utils.rotate("z", turn), place)
 
     # What is wanted of feet, trunk and arms.
 
@@ -196,10 +208,10 @@ class GaitCycle:
         return hip - q[:3]
 
     def _zmp(self) -> np.ndarray:
-        """Zero-moment point less the mean way (n, 2) [m]."""
+        """Zero-moment point on the way (n, 2) [m]."""
         s, half = self.settings, self.settings.width / 2.0
         both, heel_off = s.times.toe_off - 0.5, s.times.heel_off
-        step, inward = self.stride / 2.0, half - s.zmp_inward
+        inward = half - s.zmp_inward
         knots = [both, heel_off, heel_off + _ROLL_OVER, 0.5]
         toe = self.lengths.toe - _TIP
         back = _UPHILL * _COM_HEIGHT * self._stature * self._rise
@@ -207,14 +219,21 @@ class GaitCycle:
         y = [inward, inward, half, half]  # toes bear in the middle
         phases, places = [], []
         for k in range(-3, 4):
-            side = 1.0 if k % 2 == 0 else -1.0
+            side, path = 1.0 if k % 2 == 0 else -1.0, self.path(k / 2.0)
             phases += [at + k / 2.0 for at in knots]
-            places += [[a + step * k, side * b] for a, b in zip(x, y, strict=True)]
-        xy = np.array(
-            [np.interp(self._phase, phases, np.array(places)[:, k]) for k in (0, 1)]
+            places += [
+                path.act(np.array([a, side * b, 0.0]))
+                for a, b in zip(x, y, strict=True)
+            ]
+        xyz = np.array(
+            [np.interp(self._phase, phases, np.array(places)[:, k]) for k in range(3)]
         ).T
-        xy[:, 0] -= self.stride * self._phase
-        return _smooth(xy, _KEPT_ZMP)
+        return _smooth(self._on_path(xyz)[:, :2], _KEPT_ZMP)
+
+    def _on_path(self, places: np.ndarray) -> np.ndarray:
+        """Places at the samples, from the world to axes along the way (n, 3)."""
+        pairs = zip(self._path, places, strict=True)
+        return np.array([path.actInv(place) for path, place in pairs])
 
     def _upper_body(self, q: np.ndarray) -> None:
         """Write joints of trunk and arms (n, nq)."""
@@ -242,6 +261,8 @@ class GaitCycle:
         drop = _DROP * self.period
         stride = self.stride / math.cos(s.slope)
         fit = LegFit(self.lengths, s.times, stride, self.period, drop, s.slope)
+        air = (phase - s.times.toe_off) / (1.0 - s.times.toe_off)
+        self._ahead = ease(np.clip(air, 0.0, 1.0))
         # Roll, pitch, yaw of the pelvis (n, 3) [rad].
         roll = s.pelvis_list * np.sin(around + _LIST_PHASE)
         turn = np.column_stack([roll, 0 * around, -s.pelvis_turn * np.cos(around)])
@@ -254,58 +275,82 @@ class GaitCycle:
         base, limbs = com.copy(), np.zeros(n)
         q = np.tile(self.model.neutral(), (n, 1))
         self._upper_body(q)
-        half = s.width / 2.0
+        # Straight ahead, both legs do the same.
+        legs_of_fit = SIDES if s.turn else SIDES[:1]
         for _ in range(_PASSES):
-            hip = base[:, 0] - self._hip[1] * np.sin(turn[:, 2])
-            hip = hip + self.stride * phase
-            side = base[:, 1] + self._hip[1] - half
-            lift = self._hip[1] * np.sin(turn[:, 0])
-            self.legs: LegPath = fit.fit(phase, hip, side, lift, limbs)
+            beside = [self._hip_path(side, base, turn) for side in legs_of_fit]
+            hip, aside, lift = np.concatenate(beside, axis=1)
+            times = len(legs_of_fit)
+            self.legs: LegPath = fit.fit(
+                np.tile(phase, times), hip, aside, lift, np.tile(limbs, times)
+            )
             q = self._postures(q, turn, base)
             # Periodic splines through the samples.
             self._joints = _periodic(q[:, 7:])
-            place = q[:, :3].copy()
-            place -= self._phase[:, None] * self.way
+            place = self._on_path(q[:, :3])
             self._place = _periodic(place)
-            turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
-            self._turn = _periodic(turns)
+            turns = [pin.log3(pin.rpy.rpyToMatrix(*at)) for at in turn]
+            self._turn = _periodic(np.array(turns))
             now, zmp_now = self._dynamics()
             zmp_target = zmp_target + _RELAXED * _smooth(zmp - zmp_now, _KEPT)
-            limbs = self._second(now[:, 2] - place[:, 2])
+            limbs = self._derivative(now[:, 2] - place[:, 2], 2)
             com = self._com_of(zmp_target, now[:, 2])
             base = base + _smooth(com - now[:, :2], _KEPT)
         self.zmp = zmp_now
 
+    def _hip_path(self, side: str, base: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """A hip over the phases of its leg: forward and beside its foot, lift (3, n).
+
+        From places of the base and angles of the pelvis on the way (n, 3).
+        """
+        sign = 1.0 if side == "l" else -1.0
+        first = 0 if side == "l" else -_SAMPLES // 2
+        out = sign * self._hip[1]
+        places = np.column_stack(
+            [base[:, 0] - out * np.sin(turn[:, 2]), base[:, 1] + out, 0 * base[:, 0]]
+        )
+        rows = zip(self._phase, self._ahead, np.roll(places, first, 0), strict=True)
+        path = np.array([self.path(at - foot).act(place) for at, foot, place in rows])
+        hip = path[:, 0] + self.stride * self._ahead
+        beside = sign * path[:, 1] - self.settings.width / 2.0
+        return np.array([hip, beside, np.roll(out * np.sin(turn[:, 0]), first)])
+
     def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
         """Periodic centre of mass for a zero-moment point (n, 2) [m].
 
-        The height (n,) is that of the centre of mass, less the way.
+        The height (n,) is that of the centre of mass; all on the way.
         """
-        second = self._second(np.eye(_SAMPLES))
+        first, second = (self._derivative(np.eye(_SAMPLES), k) for k in (1, 2))
         rise = second @ height
         above = height - self._rise * zmp[:, 0]
         stiffness = (rise - self._pin.gravity.linear[2]) / above
-        return np.linalg.solve(second - np.diag(stiffness), -stiffness[:, None] * zmp)
+        # On axes that go along the way and turn with it: x + i y.
+        turn = 1j * self.settings.turn
+        left = second + 2.0 * turn * first + np.diag(turn**2 - stiffness)
+        right = -stiffness * (zmp @ [1.0, 1.0j]) - turn * self.settings.speed
+        com = np.linalg.solve(left, right)
+        return np.column_stack([com.real, com.imag])
 
-    def _second(self, values: np.ndarray) -> np.ndarray:
-        """Second derivative of periodic samples (n, ...) [1/s^2]."""
-        order = np.fft.fftfreq(_SAMPLES, self.period / _SAMPLES)
-        spectrum = (np.fft.fft(values, axis=0).T * -((2 * np.pi * order) ** 2)).T
+    def _derivative(self, values: np.ndarray, order: int) -> np.ndarray:
+        """First or second derivative of periodic samples (n, ...) [1/s, 1/s^2]."""
+        rate = 2j * np.pi * np.fft.fftfreq(_SAMPLES, self.period / _SAMPLES)
+        spectrum = (np.fft.fft(values, axis=0).T * rate**order).T
         return np.real(np.fft.ifft(spectrum, axis=0))
 
     def _foot_pose(self, side: str, k: int) -> pin.SE3:
         """Sole at a sample, in the world of the stride."""
         legs, shift = self.legs, 0 if side == "l" else _SAMPLES // 2
-        stride = self.stride / math.cos(self.settings.slope)
-        late = 0.0 if side == "l" else -stride / 2.0
         at = (k + shift) % _SAMPLES
-        if side == "r" and k + shift >= _SAMPLES:
-            late += stride
+        strike = (k - at) / _SAMPLES
+        ahead = self._ahead[at]
         rotation = pin.utils.rotate("y", -legs.pitch[at])
         y = (1.0 if side == "l" else -1.0) * self.settings.width / 2.0
-        ankle = np.array([legs.ankle[at, 0] + late, y, legs.ankle[at, 1]])
+        stride = self.stride / math.cos(self.settings.slope)
+        x = legs.ankle[at, 0] - stride * ahead
+        ankle = np.array([x, y, legs.ankle[at, 1]])
         ground = pin.SE3(pin.utils.rotate("y", -self.settings.slope), np.zeros(3))
-        return ground * pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
+        sole = pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
+        return self.path(strike + ahead) * ground * sole
 
     def _postures(
         self, q: np.ndarray, turn: np.ndarray, base: np.ndarray
@@ -315,8 +360,9 @@ class GaitCycle:
         angles, bent = self.legs.angles, ("hip_pitch", "knee", "ankle_pitch")
         for k in range(_SAMPLES):
             at = result[k]
-            rotation = pin.rpy.rpyToMatrix(*turn[k])
-            at[:2] = base[k] + self.way[:2] * self._phase[k]
+            path = self._path[k]
+            rotation = path.rotation @ pin.rpy.rpyToMatrix(*turn[k])
+            at[:2] = path.act(np.append(base[k], 0.0))[:2]
             at[2] = self.legs.hip_height[k] / math.cos(self.settings.slope)
             at[2] += self._rise * at[0] - self._hip[2]
             at[3:7] = pin.Quaternion(rotation).coeffs()
@@ -379,43 +425,40 @@ class GaitCycle:
         model, rate = self.model, 1.0 / self.period
         within = phase % 1.0
         q, v, a = np.empty(model.nq), np.empty(model.nv), np.empty(model.nv)
-        q[:3] = self._place(within)
-        q[:3] += phase * self.way
-        vector, speed, bend = (
-            self._turn(within),
-            self._turn(within, 1) * rate,
-            self._turn(within, 2) * rate**2,
-        )
-        rotation = pin.exp3(vector)
-        q[3:7] = pin.Quaternion(rotation).coeffs()
-        linear = (self._place(within, 1) + self.way) * rate
+        path, heading = self.path(phase), np.array([0.0, 0.0, self.settings.turn])
+        place, speed_on_path = self._place(within), self._place(within, 1) * rate
+        q[:3] = path.act(place)
+        vector, turning, bend = (self._turn(within, k) * rate**k for k in range(3))
+        rotation, right = pin.exp3(vector), pin.Jexp3(vector)
+        q[3:7] = pin.Quaternion(path.rotation @ rotation).coeffs()
+        ahead = self.stride * rate * np.array([1.0, 0.0, self._rise])
+        linear = speed_on_path + np.cross(heading, place) + ahead
+        change = self._place(within, 2) * rate**2
+        change += np.cross(heading, linear + speed_on_path)
         v[:3] = rotation.T @ linear
-        right = pin.Jexp3(vector)
-        v[3:6] = right @ speed
-        turning = v[3:6]
-        a[:3] = rotation.T @ (self._place(within, 2) * rate**2)
-        a[:3] -= np.cross(turning, v[:3])
-        a[3:6] = right @ bend
+        v[3:6] = right @ turning + rotation.T @ heading
+        a[:3] = rotation.T @ change - np.cross(v[3:6], v[:3])
+        a[3:6] = right @ bend - np.cross(right @ turning, rotation.T @ heading)
         q[7:] = self._joints(within)
         v[6:] = self._joints(within, 1) * rate
         a[6:] = self._joints(within, 2) * rate**2
         return q, v, a
 
     def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Centre of mass (n, 3), zero-moment point (n, 2), less the way."""
+        """Centre of mass (n, 3), zero-moment point (n, 2), on the way."""
         model, data = self.model, self._data
-        com, zmp = np.empty((_SAMPLES, 3)), np.empty((_SAMPLES, 2))
+        com, zmp = np.empty((2, _SAMPLES, 3))
         for k, phase in enumerate(self._phase):
             q, v, a = self._motion(phase)
             force = pin.rnea(self._pin, data, q, v, a)[:6]
             place = pin.SE3(pin.Quaternion(q[3:7]).matrix(), q[:3])
             wrench = place.act(pin.Force(force))
-            com[k] = pin.centerOfMass(model.pin, data, q) - self.way * phase
+            com[k] = pin.centerOfMass(model.pin, data, q)
             force, moment = wrench.linear, wrench.angular
             x = -moment[1] / (force[2] - self._rise * force[0])
             y = (moment[0] + self._rise * x * force[1]) / force[2]
-            zmp[k] = np.array([x, y]) - self.way[:2] * phase
-        return com, zmp
+            zmp[k] = x, y, self._rise * x
+        return self._on_path(com), self._on_path(zmp)[:, :2]
 
 
 def _periodic(values: np.ndarray) -> CubicSpline:
@@ -423,6 +466,11 @@ def _periodic(values: np.ndarray) -> CubicSpline:
     n = len(values)
     around = np.vstack([values, values[:1]])
     return CubicSpline(np.arange(n + 1) / n, around, bc_type="periodic")
+
+
+def ease(part: _Part) -> _Part:
+    """From 0 to 1 without a jump of the rate at either end."""
+    return part**2 * (3.0 - 2.0 * part)
 
 
 def _smooth(values: np.ndarray, harmonics: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.gait.gait_cycle import LEG, SIDES, GaitCycle, GaitPoint
+from humans_sim.control.gait.gait_cycle import LEG, SIDES, GaitCycle, GaitPoint, ease
 from humans_sim.control.task.task_functions import (
     CentreOfMass,
     FrameOrientation,
@@ -265,10 +265,13 @@ class GaitWalk(Controller):
             return
         error, rate = self._capture_error(state)
         shift = _PLACE * math.exp(rate * left) * error
+        strike = self.phase + left / self.cycle.period
+        heading = self.cycle.path(strike).rotation[:2, :2]
+        shift = heading.T @ shift
         outward = 1.0 if swing[0] == "l" else -1.0
         shift[0] = np.clip(shift[0], -_FORWARD, _FORWARD)
         shift[1] = outward * np.clip(outward * shift[1], -_INWARD, _OUTWARD)
-        self.shift += min(_EASE * elapsed, 1.0) * (shift - self.shift)
+        self.shift += min(_EASE * elapsed, 1.0) * (heading @ shift - self.shift)
 
     def _capture_error(self, state: ControlState) -> tuple[np.ndarray, float]:
         """Capture point less that of the stride [m], and how fast that grows [1/s]."""
@@ -313,10 +316,10 @@ class GaitWalk(Controller):
             else:
                 toe_off = self.cycle.settings.times.toe_off
                 part = min((leg - toe_off) / (_SHIFTED - toe_off), 1.0)
-            ease = part**2 * (3.0 - 2.0 * part)
+            moved = ease(part)
             target[:3] += self._origin
-            target[:2] += ease * self.shift
-            target[2] += ease * self.shift[0] * math.tan(self.cycle.settings.slope)
+            target[:2] += moved * self.shift
+            target[2] += moved * self.shift[0] * math.tan(self.cycle.settings.slope)
             return target, speed, rate
 
         return at

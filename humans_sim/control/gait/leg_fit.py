@@ -75,6 +75,9 @@ _ALIKE = np.array([[0.5], [0.7], [1.1]])
 before its toes strays from it first."""
 _EVEN = 1.0
 """How much the vertical acceleration of the body matters [1/g]: it is the force."""
+_GENTLE = 0.06
+"""How much the acceleration of an ankle in the air forward matters [1/g]: it turns the
+body on the foot that stands."""
 
 
 class LegLengths(NamedTuple):
@@ -247,6 +250,19 @@ class LegFit:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ankle (n, 2) [m] and pitch of the foot (n,) [rad] through a stride."""
         times, (leave, power) = self._times, free[:2]
+        turning = times.toe_off - times.heel_off
+        swing = self._swing(free)(phase)
+        landing = STRIKE * np.clip(1.0 - phase / times.flat, 0.0, 1.0) ** 2
+        part = np.clip((phase - times.heel_off) / turning, 0.0, 1.0)
+        stands = landing + leave * part**power
+        down = phase < times.toe_off
+        pitch = np.where(down, stands, swing[:, 2])
+        ankle = np.where(down[:, None], self._on_ground(stands), swing[:, :2])
+        return ankle, pitch
+
+    def _swing(self, free: np.ndarray) -> CubicSpline:
+        """Ankle [m] and pitch of a foot in the air [rad] over the phase."""
+        times, (leave, power) = self._times, free[:2]
         air = 1.0 - times.toe_off
         turning = times.toe_off - times.heel_off
         rates = (power * leave / turning, -2.0 * STRIKE / times.flat)
@@ -257,18 +273,11 @@ class LegFit:
         middle = np.column_stack([self._stride * free[5:8], free[8:11]])
         places = np.vstack([ends[0], middle, ends[1]])
         turns = [leave, *free[2:5], STRIKE]
-        swing = CubicSpline(
+        return CubicSpline(
             times.toe_off + air * np.linspace(0.0, 1.0, 5),
             np.column_stack([places, turns]),
             bc_type=tuple((1, np.append(slopes[k], rates[k])) for k in (0, 1)),
-        )(phase)
-        landing = STRIKE * np.clip(1.0 - phase / times.flat, 0.0, 1.0) ** 2
-        part = np.clip((phase - times.heel_off) / turning, 0.0, 1.0)
-        stands = landing + leave * part**power
-        down = phase < times.toe_off
-        pitch = np.where(down, stands, swing[:, 2])
-        ankle = np.where(down[:, None], self._on_ground(stands), swing[:, :2])
-        return ankle, pitch
+        )
 
     def _moved(self, pitch: np.ndarray) -> np.ndarray:
         """Derivative of the ankle on the ground by the pitch (n, 2) [m]."""
@@ -307,5 +316,7 @@ class LegFit:
         low = 20.0 * np.maximum(clearance - lowest, 0.0) * (part > 0)
         rise = self._hip_height(free, phase, derivative=2) + self._limbs
         rise *= _EVEN / GRAVITY
+        swing = self._swing(free)(phase, 2)[:, 0] / (GRAVITY * self._period**2)
+        swing *= _GENTLE * (part > 0)
         small = self._hold * (free - self._guess)
-        return np.concatenate([error.ravel(), over, bent, low, rise, small])
+        return np.concatenate([error.ravel(), over, bent, low, rise, swing, small])

@@ -12,3 +12,9 @@ import humans_sim as hs
 def cycle(human: hs.Model) -> hs.GaitCycle:
     """A stride at 1 m/s."""
     return hs.GaitCycle(human)
+
+
+@pytest.fixture(scope="session")
+def turning(human: hs.Model) -> hs.GaitCycle:
+    """The same to the left, on a circle of 2.5 m."""
+    return hs.GaitCycle(human, hs.GaitSettings(turn=0.4))

@@ -13,8 +13,12 @@ from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
 PHASES = np.arange(40) / 40
 
 
-def test_rates_are_those_of_the_motion(cycle: GaitCycle) -> None:
+@pytest.mark.parametrize("stride", ["cycle", "turning"])
+def test_rates_are_those_of_the_motion(
+    stride: str, request: pytest.FixtureRequest
+) -> None:
     """Velocity and acceleration against differences of the configurations."""
+    cycle: GaitCycle = request.getfixturevalue(stride)
     model, step = cycle.model.pin, 1e-5
     for phase in (0.031, 0.27, 0.63, 0.9):
         now = cycle.at(phase)
@@ -41,6 +45,21 @@ def test_a_stride_comes_around_and_is_the_same_on_both_sides(cycle: GaitCycle) -
             left, right = (7 + names.index(f"{side}_{joint}") for side in "lr")
             assert other.q[right] == pytest.approx(here.q[left], abs=2e-3)
         assert other.com[0, 1] == pytest.approx(-here.com[0, 1], abs=1e-3)
+
+
+def test_a_turning_stride_comes_around_on_a_circle(turning: GaitCycle) -> None:
+    """One period later it is the same, turned about the middle of the circle."""
+    angle, radius = 0.4 * turning.period, 1.0 / 0.4
+    middle = np.array([0.0, radius, 0.0])
+    around = pin.utils.rotate("z", angle)
+    moved = pin.SE3(around, middle - around @ middle)
+    for phase in (0.1, 0.4):
+        here, later = turning.at(phase), turning.at(phase + 1.0)
+        assert later.q[7:] == pytest.approx(here.q[7:])
+        assert later.com[0] == pytest.approx(moved.act(here.com[0]))
+        assert later.com[1] == pytest.approx(around @ here.com[1])
+        for side, foot in here.feet.items():
+            assert later.feet[side].isApprox(moved * foot, 1e-6)
 
 
 def test_the_feet_stand_where_they_shall(cycle: GaitCycle) -> None:
