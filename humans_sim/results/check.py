@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.contact.geometry.ground import ground_heights
 from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.core.arrays import row_blocks
 from humans_sim.core.errors import HumansError, RunFileError
@@ -495,7 +496,7 @@ def _handed_over(run: Run) -> list[Finding]:
 FALL_TILT = math.radians(35.0)
 """Tilt of the base from the vertical beyond which a body has fallen [rad]."""
 LOW = 0.5
-"""Height of the base below which it has fallen, in heights at the start."""
+"""Height of the base above the ground below which it has fallen, in that at first."""
 ANKLE = 0.25
 """Joints whose distance to that of a foot is less, in lengths of the sole, are its
 ankle: a part between them that touches is no fall."""
@@ -519,8 +520,11 @@ def fall_of(run: Run) -> Fall:
     """Whether a biped fell: it tilted, its base sank, or its body touched the ground.
 
     The body is what of it touches beside its tags, on links without tags that touch.
+    Its base is low above the ground at the start, or below it where that is lower.
     """
-    height, up = run.q[0, 2], _upwards(run.q[:1])[0]
+    ground, up = recorded_ground(run.info), _upwards(run.q[:1])[0]
+    floor = np.nan_to_num(ground_heights(ground, run.q[0, :2]))
+    height = run.q[0, 2] - floor
     # Links that carry soles: what of them touches is no fall.
     touching = {tag_of(name) for name in run.table.names}
     feet = _feet(recorded_model(run.info), touching)
@@ -543,7 +547,8 @@ def fall_of(run: Run) -> Fall:
         k = int(np.argmax(angle))
         if angle[k] > tilt:
             tilt, when = float(angle[k]), float(run.t[rows.start + k])
-        low = np.flatnonzero(run.q[rows, 2] < LOW * height)
+        floors = np.fmin(ground_heights(ground, run.q[rows, :2]), floor)
+        low = np.flatnonzero(run.q[rows, 2] - floors < LOW * height)
         touch = np.argwhere(run.contacts[rows][:, columns] != 0)
         if len(touch):
             time = run.t[rows.start + touch[0, 0]]

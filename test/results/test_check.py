@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of verdicts on runs: shapes below the ground, falls, what was not checked."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.results.check import Check, Finding, _feet
-from humans_sim.results.record import recorded_model
+from humans_sim.results.record import model_and_ground, recorded_model
 from humans_sim.results.records import POINT
 
 SHAPES = "deepest overlap of solids"
@@ -113,6 +114,17 @@ def test_falls_fail(standing: hs.Run, angle: float, height: float) -> None:
     info = {k: v for k, v in standing.info.items() if k != "stands"}
     names = [f.name for f in replace(fallen, info=info).check().findings]
     assert STANDS not in names
+
+
+def test_who_walks_down_does_not_fall(standing: hs.Run) -> None:
+    """The base is low above the ground below it, not below where it began."""
+    slope = hs.Ground.slope(math.radians(-30.0))
+    info = {**standing.info, **model_and_ground(None, slope)}
+    below = replace(moved(standing, 0.0, -0.16), info=info)
+    below.q[-1, 0] += 0.16 / math.tan(math.radians(30.0))
+    assert below.check()[STANDS].ok
+    below.q[-1, 0] = standing.q[-1, 0]
+    assert below.check()[STANDS].ok is False
 
 
 def test_a_hand_on_the_floor_is_a_fall(standing: hs.Run) -> None:
