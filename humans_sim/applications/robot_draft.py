@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -214,7 +214,8 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...], forward: str) 
         lines.append(
             "frames:                    # soles: below the last joint, x forwards, z up"
         )
-    sides = tuple(zip(given, (feet.left, feet.right), strict=True))
+    rounded = (_rounded(feet.left), _rounded(feet.right))
+    sides = tuple(zip(given, rounded, strict=True))
     for name, foot in sides:
         if name not in frames:
             continue
@@ -237,6 +238,14 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...], forward: str) 
     lines.append("soles:")
     lines += [f"  {name}: [{', '.join(tags)}]" for name, tags in names.items()]
     return "\n".join(lines) + "\n"
+
+
+def _rounded(foot: Foot) -> Foot:
+    """A foot with corners to a tenth of a micrometre, which stay in one plane."""
+    sole = pin.SE3(foot.sole.rotation, np.round(foot.sole.translation, 7))
+    flat = np.array([sole.actInv(corner) for corner in foot.corners])
+    flat = np.round(flat, 7)
+    return replace(foot, corners=np.array([sole.act(c) for c in flat]), sole=sole)
 
 
 def _walk_text(
@@ -300,5 +309,5 @@ def _some(names: list[str]) -> str:
 
 
 def _listed(values: np.ndarray) -> str:
-    """To a tenth of a micrometre: soles are level in a simulation."""
-    return "[" + ", ".join(f"{round(float(v), 7) + 0.0:.7g}" for v in values) + "]"
+    """To a picometre: a corner off the plane of the others never comes to the floor."""
+    return "[" + ", ".join(f"{round(float(v), 12) + 0.0:.12g}" for v in values) + "]"
