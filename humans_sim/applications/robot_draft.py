@@ -20,6 +20,7 @@ from humans_sim.contact.geometry.convex_pairs import SLOTS
 from humans_sim.contact.geometry.link_pairs import pairs_at, usual_pairs
 from humans_sim.control.walking.derived import (
     Derived,
+    ankle_reaches,
     catching_settings,
     derived_settings,
 )
@@ -32,7 +33,7 @@ from humans_sim.models import Model
 from humans_sim.models.collision_shapes import collision_shapes, hollow_links
 from humans_sim.models.feet import Feet, Foot, find_feet, goes_backwards
 from humans_sim.models.files.urdf_file import urdf_parts
-from humans_sim.models.legs import NoBipedError
+from humans_sim.models.legs import Leg, NoBipedError, corner_places, sole_named
 from humans_sim.models.points import frame_index
 
 LEFT, RIGHT = "l_sole", "r_sole"
@@ -117,6 +118,7 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
         *(turned if forward != "x" else ()),
         *feet.doubts,
         *_doubts(model, feet),
+        *_weak_ankles(model, feet.left.leg, names[0]),
         *(f"{a} and {b} overlap where it stands: left out" for a, b in overlapping),
         *(
             f"{link}: its mesh fills {share:.0%} of the convex hull that touches; for "
@@ -301,6 +303,19 @@ def _doubts(model: Model, feet: Feet) -> Iterable[str]:
         ]
         if without:
             yield f"no {what} limit: {_some(without)}"
+
+
+def _weak_ankles(model: Model, leg: Leg, sole: str) -> Iterable[str]:
+    """Ankles whose torque holds the weight on less than half of the sole."""
+    corners = corner_places(model, sole_named(model, sole))[:, :2]
+    for ankle in ankle_reaches(model, leg, sole):
+        edge = float(np.abs(corners[:, ankle.along] - ankle.place).max())
+        if ankle.reach < 0.5 * edge:
+            yield (
+                f"{ankle.joint}: on one foot its torque holds the weight up to "
+                f"{1e3 * ankle.reach:.0f} mm from its axis; the sole ends at "
+                f"{1e3 * edge:.0f} mm"
+            )
 
 
 def _some(names: list[str]) -> str:
