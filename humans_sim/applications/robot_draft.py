@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from humans_sim.contact.geometry.convex_pairs import SLOTS
 from humans_sim.contact.geometry.link_pairs import pairs_at, usual_pairs
 from humans_sim.control.walking.derived import (
     Derived,
+    ankle_reaches,
     catching_settings,
     derived_settings,
 )
@@ -32,7 +33,7 @@ from humans_sim.models import Model
 from humans_sim.models.collision_shapes import collision_shapes, hollow_links
 from humans_sim.models.feet import Feet, Foot, find_feet, goes_backwards
 from humans_sim.models.files.urdf_file import urdf_parts
-from humans_sim.models.legs import NoBipedError
+from humans_sim.models.legs import Leg, NoBipedError, corner_places, sole_named
 from humans_sim.models.points import frame_index
 
 LEFT, RIGHT = "l_sole", "r_sole"
@@ -117,6 +118,7 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
         *(turned if forward != "x" else ()),
         *feet.doubts,
         *_doubts(model, feet),
+        *_weak_ankles(model, feet.left.leg, names[0]),
         *(f"{a} and {b} overlap where it stands: left out" for a, b in overlapping),
         *(
             f"{link}: its mesh fills {share:.0%} of the convex hull that touches; for "
@@ -214,7 +216,8 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...], forward: str) 
         lines.append(
             "frames:                    # soles: below the last joint, x forwards, z up"
         )
-    sides = tuple(zip(given, (feet.left, feet.right), strict=True))
+    rounded = (_rounded(feet.left), _rounded(feet.right))
+    sides = tuple(zip(given, rounded, strict=True))
     for name, foot in sides:
         if name not in frames:
             continue
@@ -237,6 +240,14 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...], forward: str) 
     lines.append("soles:")
     lines += [f"  {name}: [{', '.join(tags)}]" for name, tags in names.items()]
     return "\n".join(lines) + "\n"
+
+
+def _rounded(foot: Foot) -> Foot:
+    """A foot with corners to a tenth of a micrometre, which stay in one plane."""
+    sole = pin.SE3(foot.sole.rotation, np.round(foot.sole.translation, 7))
+    flat = np.array([sole.actInv(corner) for corner in foot.corners])
+    flat = np.round(flat, 7)
+    return replace(foot, corners=np.array([sole.act(c) for c in flat]), sole=sole)
 
 
 def _walk_text(
@@ -294,11 +305,24 @@ def _doubts(model: Model, feet: Feet) -> Iterable[str]:
             yield f"no {what} limit: {_some(without)}"
 
 
+def _weak_ankles(model: Model, leg: Leg, sole: str) -> Iterable[str]:
+    """Ankles whose torque holds the weight on less than half of the sole."""
+    corners = corner_places(model, sole_named(model, sole))[:, :2]
+    for ankle in ankle_reaches(model, leg, sole):
+        edge = float(np.abs(corners[:, ankle.along] - ankle.place).max())
+        if ankle.reach < 0.5 * edge:
+            yield (
+                f"{ankle.joint}: on one foot its torque holds the weight up to "
+                f"{1e3 * ankle.reach:.0f} mm from its axis; the sole ends at "
+                f"{1e3 * edge:.0f} mm"
+            )
+
+
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return ", ".join(names[:4]) + more
 
 
 def _listed(values: np.ndarray) -> str:
-    """To a tenth of a micrometre: soles are level in a simulation."""
-    return "[" + ", ".join(f"{round(float(v), 7) + 0.0:.7g}" for v in values) + "]"
+    """To a picometre: a corner off the plane of the others never comes to the floor."""
+    return "[" + ", ".join(f"{round(float(v), 12) + 0.0:.12g}" for v in values) + "]"

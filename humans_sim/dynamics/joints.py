@@ -173,6 +173,7 @@ class BoundedRows:
 
     Attributes:
         joints: velocities with dry friction (indices).
+        dry: their groups, the same in every step.
         turns: whether any contact has torsional or rolling friction.
     """
 
@@ -184,6 +185,16 @@ class BoundedRows:
         self._torsional, self._rolling = torsional, rolling
         self._nv = len(friction)
         self.turns = bool(torsional.any() or rolling.any())
+        count = len(self.joints)
+        self.dry = BoundedGroups(
+            rows=np.eye(self._nv)[self.joints],
+            first=np.arange(count, dtype=np.int64),
+            width=np.ones(count, dtype=np.int64),
+            bound=self._bounds,
+            length=np.zeros(count),
+            contact=np.full(count, -1, dtype=np.int64),
+            place=self.joints,
+        )
 
     @property
     def any(self) -> bool:
@@ -192,12 +203,14 @@ class BoundedRows:
 
     def groups(self, which: np.ndarray, spin: np.ndarray) -> BoundedGroups | None:
         """The groups of a step; ``spin``: angular velocity in contacts (k, 3, nv)."""
+        if not self.turns:
+            return self.dry if self.joints.size else None
         count = [1] * len(self.joints)
         bound, length = self._bounds.tolist(), [0.0] * len(self.joints)
         contact = [-1] * len(self.joints)
         rows = [np.eye(self._nv)[self.joints]]
         place: list[int] = self.joints.tolist()
-        for c, w in enumerate(which.tolist() if self.turns else ()):
+        for c, w in enumerate(which.tolist()):
             for lengths, part in (
                 (self._torsional, slice(0, 1)),
                 (self._rolling, slice(1, 3)),

@@ -701,6 +701,11 @@ class ModelSystem:
         return self._bounded.joints
 
     @property
+    def dry_groups(self) -> BoundedGroups:
+        """Rows of dry friction of joints, which are the same in every step."""
+        return self._bounded.dry
+
+    @property
     def turning_friction(self) -> bool:
         """Whether contacts have rolling or torsional friction."""
         return self._bounded.turns

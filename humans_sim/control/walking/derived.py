@@ -14,6 +14,7 @@ way from one to the other, and the swing foot in the air half way.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -224,7 +225,8 @@ def derived_settings(
     legs = sole_legs(model, left, right)
     corners = convex_hull(corner_places(model, sole_named(model, left))[:, :2])
     turns = _turns(legs[0])
-    pressure = pressure_point(corners, _mirrored_corners(model, right))
+    ankles = [ankle.held for ankle in ankle_reaches(model, legs[0], left)]
+    pressure = pressure_point(corners, _mirrored_corners(model, right), ankles)
     ahead = float(pressure["zmp_forward"].value)  # type: ignore[arg-type]
     soles = _Soles(left, right, str(turns.value))
     # The first bend of the knees that cuts no step very short, or the best.
@@ -315,21 +317,65 @@ def _mirrored_corners(model: Model, right: str) -> np.ndarray:
     return convex_hull(corners * (1.0, -1.0))
 
 
-def pressure_point(left: np.ndarray, right: np.ndarray) -> dict[str, Derived]:
+class AnkleReach(NamedTuple):
+    """How far from an ankle's axis its torque holds the weight, on one foot.
+
+    Attributes:
+        joint: its name.
+        along: 0 where that is forwards, of a pitch joint; 1 sideways, of a roll joint.
+        place: of the axis, along that direction in the sole's frame [m].
+        reach: the torque over the weight [m].
+    """
+
+    joint: str
+    along: int
+    place: float
+    reach: float
+
+    @property
+    def held(self) -> HalfPlanes:
+        """Where the zero-moment point may be."""
+        normal = np.eye(2)[self.along]
+        ends = [self.reach + self.place, self.reach - self.place]
+        return HalfPlanes(np.array([normal, -normal]), np.array(ends))
+
+
+def ankle_reaches(model: Model, leg: Leg, sole: str) -> list[AnkleReach]:
+    """Those of the joints below the knee that have a limit of torque."""
+    q = model.neutral()
+    base = pin.XYZQUATToSE3(q[:7])
+    frame = model.frame_pose(q, sole)
+    gravity = float(np.linalg.norm(model.pin.gravity.linear))
+    found = []
+    for n in range(leg.knee + 1, len(leg.joints)):
+        effort = float(model.effort_limits[leg.joints[n]])
+        if leg.kinds[n] in (PITCH, ROLL) and 0.0 < effort < math.inf:
+            along = int(leg.kinds[n] == ROLL)
+            place = float(frame.actInv(base.act(leg.origins[n]))[along])
+            reach = effort / (model.mass * gravity)
+            found.append(AnkleReach(leg.names[n], along, place, reach))
+    return found
+
+
+def pressure_point(
+    left: np.ndarray, right: np.ndarray, ankles: Sequence[HalfPlanes] = ()
+) -> dict[str, Derived]:
     """Where the zero-moment point is preferred in a sole, and how near the edge it may.
 
     Towards the middle of the left sole and inwards, but moved to the deepest place that
-    both soles have until it is twice the margin inside of them.
+    both soles have, and where the ankles' torques hold the weight, until it is twice
+    the margin inside of them.
 
     Args:
         left: corners of the left sole in its frame, counter-clockwise (n, 2) [m].
         right: those of the right sole, mirrored.
+        ankles: where those of the left leg hold the weight, in the same frame.
     """
     low, high = left.min(axis=0), left.max(axis=0)
     width, middle = high - low, 0.5 * (low + high)
     forward = float(np.clip(middle[0], -_AHEAD * width[0], _AHEAD * width[0]))
     wanted = np.array([forward, -_INWARD * float(width[1])])
-    parts = [inside(left), inside(right)]
+    parts = [inside(left), inside(right), *ankles]
     both = HalfPlanes(
         np.vstack([part.normals for part in parts]),
         np.concatenate([part.bounds for part in parts]),
@@ -341,6 +387,8 @@ def pressure_point(left: np.ndarray, right: np.ndarray) -> dict[str, Derived]:
         bounds=[(None, None)] * 3,
     )
     deepest, most = found.x[:2], float(found.x[2])
+    if most <= 0.0 and ankles:
+        return pressure_point(left, right)
     if most <= 0.0:
         raise ParameterError("its soles have no place in common: compare their tags")
     margin = min(_EDGE * float(width.min()), 0.4 * most)
@@ -348,7 +396,7 @@ def pressure_point(left: np.ndarray, right: np.ndarray) -> dict[str, Derived]:
     while both.depth(place) < 2.0 * margin and share < 1.0:
         share = min(share + 0.05, 1.0)
         place = wanted + share * (deepest - wanted)
-    moved = "" if share == 0.0 else ", moved into both soles"
+    moved = "" if share == 0.0 else ", moved to where soles and ankles hold it"
     return {
         "zmp_margin": Derived(margin, "a tenth of its shorter side"),
         "zmp_forward": Derived(

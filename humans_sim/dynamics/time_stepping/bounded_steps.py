@@ -21,7 +21,8 @@ from humans_sim.dynamics.joints import JointDissipation
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
     SINGULAR,
-    entry_motion,
+    close_pushed,
+    enter_contacts,
     factor_of,
     free_motion,
     spread_of,
@@ -118,30 +119,42 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
     forces of the groups' rows (m,) [N m].
     """
     mass, force, v = motion
-    which, gap, restitution, tangents, friction, forces, mode = contacts
+    factored = factor_of(mass)
+    spread = spread_of(factored, joined_rows(rows, groups[0]))
+    free = free_motion(factored, force, v, h)
+    prepared = (factored, spread, free)
+    return finish_bounded_step(prepared, v, h, rows, contacts, groups, guess)
+
+
+@kernel
+def joined_rows(rows, extra):
+    """Rows of contacts (k, 3, nv) and of groups (m, nv), one matrix."""
+    k, m, nv = rows.shape[0], extra.shape[0], extra.shape[1]
+    every = np.empty((3 * k + m, nv))
+    every[: 3 * k] = rows.reshape(3 * k, nv)
+    every[3 * k :] = extra
+    return every
+
+
+@kernel
+def finish_bounded_step(prepared, v, h, rows, contacts, groups, guess):
+    """The rest of :func:`take_bounded_step`, from factor, spread and free motion."""
+    (factor, _, regular), (spread, delassus), free = prepared
+    which, _, restitution, tangents, _, _, mode = contacts
     extra, first, count, bound, length, contact, _ = groups
     k, m, nv = rows.shape[0], extra.shape[0], v.shape[0]
     n = 3 * k + m
-    factored = factor_of(mass)
-    factor, _, regular = factored
-    every = np.empty((n, nv))
-    every[: 3 * k] = rows.reshape(3 * k, nv)
-    every[3 * k :] = extra
-    spread, delassus = spread_of(factored, every)
-    free = free_motion(factored, force, v, h)
     speeds = np.empty(n)
     times_columns(spread, free, speeds)
     start = np.empty(n)
-    own_tangents, own_friction = np.empty(k, np.int64), np.empty(k)
-    for c in range(k):
-        w = which[c]
-        own_tangents[c], own_friction[c] = tangents[w], friction[w]
-        for i in range(3):
-            start[3 * c + i] = h * forces[w, i]
-        approach, ends = 0.0, speeds[3 * c]
-        for j in range(nv):
-            approach += rows[c, 0, j] * v[j]
-        speeds[3 * c] += entry_motion(gap[c], approach, ends, restitution[w], h)
+    own_tangents, own_friction, beyond = enter_contacts(
+        v,
+        h,
+        rows,
+        contacts,
+        speeds[: 3 * k].reshape(k, 3),
+        start[: 3 * k].reshape(k, 3),
+    )
     start[3 * k :] = h * guess
     impulses, residual = start, SINGULAR
     if regular:
@@ -167,4 +180,5 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
         moved.reshape(k, 3),
     )
     end = step_end(equations, own, which, h, tangents, mode)
+    close_pushed(end[3], own, which, beyond, restitution)
     return equations, own, residual, end, bounded / h

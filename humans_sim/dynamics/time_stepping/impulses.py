@@ -215,31 +215,51 @@ def finish_step(prepared, v, h, rows, contacts):
     v, rows, contacts = lent((v, rows, contacts))
     (factor, _, regular), (spread, delassus), free = prepared
     which, gap, restitution, tangents, friction, forces, mode = contacts
-    k, nv = rows.shape[0], v.shape[0]
-    motion = np.empty((k, 3))
+    k = rows.shape[0]
+    motion, start = np.empty((k, 3)), np.empty((k, 3))
     times_columns(spread, free, motion.reshape(-1))
-    start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
-    beyond = np.empty(k, np.bool_)
+    count, mu, beyond = enter_contacts(v, h, rows, contacts, motion, start)
+    residual = 0.0 if regular else SINGULAR
+    if k and regular:
+        start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
+    equations = (factor, spread, delassus, free, motion)
+    end = step_end(equations, start, which, h, tangents, mode)
+    close_pushed(end[3], start, which, beyond, restitution)
+    return equations, start, residual, end
+
+
+@kernel
+def enter_contacts(v, h, rows, contacts, motion, start):
+    """Add what the contact law does to motions (k, 3), fill impulses to start from.
+
+    Returns:
+        tangents and friction of the step's contacts (k,), and which would not come onto
+        their surfaces by themselves (k,).
+    """
+    v, rows, contacts = lent((v, rows, contacts))
+    motion, start = lent((motion, start))
+    which, gap, restitution, tangents, friction, forces, _ = contacts
+    k = rows.shape[0]
+    count, mu, beyond = np.empty(k, np.int64), np.empty(k), np.empty(k, np.bool_)
     for c in range(k):
         w = which[c]
         count[c], mu[c] = tangents[w], friction[w]
         for i in range(3):
             start[c, i] = h * forces[w, i]
         approach, ends = 0.0, motion[c, 0]
-        for j in range(nv):
+        for j in range(v.shape[0]):
             approach += rows[c, 0, j] * v[j]
         motion[c, 0] += entry_motion(gap[c], approach, ends, restitution[w], h)
         beyond[c] = gap[c] > 0.5 * h * (GAINED - min(approach, 0.0))
-    residual = 0.0 if regular else SINGULAR
-    if k and regular:
-        start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
-    equations = (factor, spread, delassus, free, motion)
-    end = step_end(equations, start, which, h, tangents, mode)
-    for c in range(k):
-        if start[c, 0] > 0.0 and beyond[c] and restitution[which[c]] >= 0.0:
-            # Others pushed it onto its surface: from there it leaves.
-            end[3][which[c]] = True
-    return equations, start, residual, end
+    return count, mu, beyond
+
+
+@kernel(borrows=True)
+def close_pushed(closed, impulses, which, beyond, restitution):
+    """Close contacts that others pushed onto their surfaces: from there they leave."""
+    for c in range(which.shape[0]):
+        if impulses[c, 0] > 0.0 and beyond[c] and restitution[which[c]] >= 0.0:
+            closed[which[c]] = True
 
 
 _ROUNDS = 12

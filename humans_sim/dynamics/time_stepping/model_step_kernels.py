@@ -30,6 +30,7 @@ from humans_sim.contact.geometry.mesh_contact_kernels import ABSENT
 from humans_sim.core.dense_kernels import largest
 from humans_sim.core.kernels import kernel, lent
 from humans_sim.dynamics.contact_kernels import (
+    add_diagonal,
     closing_contacts,
     contact_rows,
     link_gaps,
@@ -47,6 +48,10 @@ from humans_sim.dynamics.pair_kernels import (
     chosen_rates,
     pair_rows,
     track,
+)
+from humans_sim.dynamics.time_stepping.bounded_steps import (
+    finish_bounded_step,
+    joined_rows,
 )
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
@@ -155,6 +160,8 @@ class StepGeometry(NamedTuple):
         friction: of all contacts (nc,).
         pairs: fields of a ``PairTable`` and of a ``PairMemory``, which is written, and
             velocities that move each joint (n + 1, nv).
+        dissipation: damping (nv,), fields of the ``BoundedGroups`` of dry friction, and
+            its mean forces in the last step (at least nv,), which are written.
     """
 
     moving: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray, np.ndarray]
@@ -163,6 +170,7 @@ class StepGeometry(NamedTuple):
     tangents: np.ndarray
     friction: np.ndarray
     pairs: tuple[tuple[object, ...], tuple[np.ndarray, ...], np.ndarray]
+    dissipation: tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]
 
 
 @kernel
@@ -697,7 +705,9 @@ def model_step(tree, geometry, memory, start, applied, h):
         each root; the points of pairs chosen at the end.
     """
     tree, geometry, memory = lent(tree), lent(geometry), lent(memory)
-    moving, links, restitution, tangents, friction, pairs = geometry
+    moving, links, restitution, tangents, friction, pairs, dissipation = geometry
+    damping, dry, dragging = dissipation
+    rubs = dry[0].shape[0] > 0
     poses, motions = moving[0][2], moving[1]
     q_start, v_start, acceleration, forces_all, mode_all = lent(start[:5])
     chosen, (before, carried) = start[5], lent(start[6:])
@@ -744,8 +754,10 @@ def model_step(tree, geometry, memory, start, applied, h):
     at = (half, joints[0])
     nearest, rows = _rows(which, middle[2], near, chosen, support, at)
     lock(locked, mass, bias, rows)
+    # Damping acts at the mean of the velocities before and after the step.
+    add_diagonal(mass, 0.5 * h * damping)
     factored = factor_of(mass)
-    spread = spread_of(factored, rows.reshape(3 * which.shape[0], nv))
+    spread = spread_of(factored, joined_rows(rows, dry[0]))
     for attempt in range(_ATTEMPTS):
         if attempt:
             tree_twists(tree, mean, middle)
@@ -764,13 +776,21 @@ def model_step(tree, geometry, memory, start, applied, h):
                 which = others
                 nearest, rows = _rows(which, middle[2], near, chosen, support, at)
                 lock(locked, mass, bias, rows)
-                spread = spread_of(factored, rows.reshape(3 * which.shape[0], nv))
+                spread = spread_of(factored, joined_rows(rows, dry[0]))
         bias[:] = better
         contacts = (which, nearest, restitution, tangents, friction, forces, mode_start)
-        free = free_motion(factored, applied - bias, v_start, h)
-        equations, impulses, residual, end = finish_step(
-            (factored, spread, free), v_start, h, rows, contacts
-        )
+        force = applied - bias - damping * v_start
+        prepared = (factored, spread, free_motion(factored, force, v_start, h))
+        if rubs:
+            guess = dragging[dry[6]]
+            equations, impulses, residual, end, drags = finish_bounded_step(
+                prepared, v_start, h, rows, contacts, dry, guess
+            )
+            dragging[dry[6]] = drags
+        else:
+            equations, impulses, residual, end = finish_step(
+                prepared, v_start, h, rows, contacts
+            )
         if residual == SINGULAR or not residual <= ACCEPTED:
             status = 2
         v, mode, mean_forces, closed, changed = end
@@ -818,7 +838,8 @@ def model_step(tree, geometry, memory, start, applied, h):
         tree_energies(tree, q, v, state, after)
         _islands(tree, rows, impulses, island, loaded, held)
         energies = (after, before, carried)
-        _excess(tree, island, energies, h * applied * mean, excess, scale)
+        force = applied - damping * mean + dragging[:nv]
+        _excess(tree, island, energies, h * force * mean, excess, scale)
         bounces = False
         for c in range(which.shape[0]):
             if impulses[c, 0] > 0.0:
@@ -834,8 +855,7 @@ def model_step(tree, geometry, memory, start, applied, h):
             break
     taken, left = 0.0, carried.copy()
     if status == DONE:
-        force = largest(bias)
-        marks = (island, loaded, held, floats, force)
+        marks = (island, loaded, held, floats, largest(bias))
         v, left, taken = _with_right_energy(tree, state, v, after, excess, marks)
     if not changed and status == DONE:
         still = (v - v_start) / h

@@ -201,7 +201,9 @@ class ModelSteps:
         roots: how many robots and free bodies there are.
     """
 
-    def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
+    def __init__(
+        self, system: ModelSystem, tree: TreeTable, bounded: np.ndarray
+    ) -> None:
         table = system.contacts
         moving, _, _, joints = system.contact_arrays
         self._pairs = system.pairs
@@ -217,16 +219,28 @@ class ModelSteps:
                 tangents=table.tangents,
                 friction=table.friction,
                 pairs=system.pairs.arrays,
+                dissipation=(
+                    system.dissipation.damping,
+                    tuple(system.dry_groups),
+                    bounded,
+                ),
             )
         )
 
     @classmethod
-    def of(cls, system: System) -> ModelSteps | None:
-        """For a model whose joints have one axis each; None for other systems."""
-        if not isinstance(system, ModelSystem):
+    def of(cls, system: System, bounded: np.ndarray | None = None) -> ModelSteps | None:
+        """For a model whose joints have one axis each; None for other systems.
+
+        Contacts of the model may have no rolling or torsional friction. Forces of
+        bounded size in the last step are written to ``bounded``, first those of all
+        velocities (at least nv,) [N m].
+        """
+        if not isinstance(system, ModelSystem) or system.turning_friction:
             return None
         tree = system.tree
-        return None if tree is None else cls(system, tree)
+        if bounded is None:
+            bounded = np.zeros(system.nv)
+        return None if tree is None else cls(system, tree, bounded)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

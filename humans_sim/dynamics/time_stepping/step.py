@@ -174,7 +174,8 @@ class ImpulseSteps:
             system.bodies or (system.locked < 6).any()
         )
         self._fly = getattr(system, "fly", None)
-        self._compiled = None if self.bounded or self._fly else ModelSteps.of(system)
+        forces = None if self.bounded is None else self.bounded.forces
+        self._compiled = None if self._fly else ModelSteps.of(system, forces)
         self._patient = True
         self._carried = np.zeros(1 if self._compiled is None else self._compiled.roots)
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None

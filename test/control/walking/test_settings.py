@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern, WalkSettings
-from humans_sim.control.walking.derived import pressure_point
+from humans_sim.control.walking.derived import (
+    AnkleReach,
+    ankle_reaches,
+    pressure_point,
+)
+from humans_sim.control.walking.sole_legs import sole_legs
 from humans_sim.core.resources import resource
 from humans_sim.core.settings import SettingError
 
@@ -163,3 +168,25 @@ def test_a_pressure_point_that_is_inside_stays() -> None:
     assert found == pytest.approx(expected)
     with pytest.raises(hs.errors.ParameterError, match="no place in common"):
         pressure_point(sole, sole + 1.0)
+
+
+def test_the_pressure_point_is_where_ankles_hold_the_weight() -> None:
+    """A weak ankle has it near its axis, one beyond the sole changes nothing."""
+    sole = np.array([[0.12, 0.04], [-0.08, 0.04], [-0.08, -0.04], [0.12, -0.04]])
+    weak = AnkleReach("ankle", 0, -0.03, 0.02)
+    found = {k: v.value for k, v in pressure_point(sole, sole, [weak.held]).items()}
+    margin, ahead = found["zmp_margin"], found["zmp_forward"]
+    assert margin == pytest.approx(0.008) and abs(ahead + 0.03) <= 0.02 - 2 * margin
+    beside = AnkleReach("ankle", 1, 0.1, 0.02)
+    assert pressure_point(sole, sole, [beside.held]) == pressure_point(sole, sole)
+
+
+def test_a_torque_over_the_weight_is_how_far_an_ankle_holds_it(khr1: hs.Model) -> None:
+    """Its axes are above the frame of a KHR-1's sole, which lies below them."""
+    left = WalkSettings.of_model(khr1).left
+    leg = sole_legs(khr1, left, WalkSettings.of_model(khr1).right)[0]
+    pitch, roll = ankle_reaches(khr1, leg, left)
+    assert (pitch.along, roll.along) == (0, 1)
+    assert pitch.place == pytest.approx(0.0, abs=1e-9)
+    weight = khr1.mass * float(np.linalg.norm(khr1.pin.gravity.linear))
+    assert pitch.reach == pytest.approx(0.85 / weight)
