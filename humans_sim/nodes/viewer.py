@@ -263,12 +263,12 @@ class Viewer(StateListener):
             self.get_logger().warning(warning)
 
     def _make_topics(self) -> None:
-        listen, own = self.create_subscription, self._robot.topic
-        listen(ContactStates, own("ground_contacts"), self._keep("_contacts"), 10)
-        listen(WalkStatus, own("walk_status"), self._on_walk, 10)
-        listen(MarkerArray, own("footsteps"), self._keep("_plan"), 10)
+        listen, topic = self.create_subscription, self._robot.topic
+        listen(ContactStates, topic("ground_contacts"), self._keep("_contacts"), 10)
+        listen(WalkStatus, topic("walk_status"), self._on_walk, 10)
+        listen(MarkerArray, topic("footsteps"), self._keep("_plan"), 10)
         if self.odometry_topic != ODOMETRY:
-            listen(Odometry, own(ODOMETRY), self._keep("_estimate"), 10)
+            listen(Odometry, topic(ODOMETRY), self._keep("_estimate"), 10)
         listen(MarkerArray, "scene", self._keep("_bodies"), 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
         listen(Image, "ground/heights", self._keep("_heights"), 2)
@@ -277,12 +277,12 @@ class Viewer(StateListener):
         if not self._commands:
             return
         kind = TwistStamped if self._stamped else Twist
-        self._velocities = self.create_publisher(kind, own("cmd_vel"), 10)
+        self._velocities = self.create_publisher(kind, topic("cmd_vel"), 10)
         self._requests.add(_SET_STATE, SetSimulationState)
-        self._requests.add(_RESET, Reset, own(_RESET))
-        self._requests.add(_PUSH, Push, own(_PUSH))
+        self._requests.add(_RESET, Reset, topic(_RESET))
+        self._requests.add(_PUSH, Push, topic(_PUSH))
         self._requests.add(_STOP, Trigger)
-        self._requests.add(_GET_UP, Trigger, own(_GET_UP))
+        self._requests.add(_GET_UP, Trigger, topic(_GET_UP))
         self._requests.add(_ENERGIZE, Trigger)
         self._requests.add(self._speed_service, SetParameters)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,13 @@ import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
 from humans_sim.results.check import DEEPEST
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 NAMES = ("robot1", "robot2")
 STEPS = 20
 """That each makes, at least."""
+KNOCK = 1.5
+"""Impulse that throws one over [N s]."""
 
 
 class Robot:
@@ -29,9 +31,7 @@ class Robot:
     Attributes:
         bases: places and headings of the base, by stamp [ns].
         met: sums of the forces of the other robot on it, by stamp [N].
-        drift: largest distance of the observed base from the true one [m].
-        steps: made, those before a fall included.
-        phases: of its walk so far, each once.
+        observed: the same as ``bases``, of the observer.
     """
 
     def __init__(self, node: Any, name: str) -> None:
@@ -42,7 +42,6 @@ class Robot:
         self.name, (self.other,) = name, set(NAMES) - {name}
         self.bases: dict[int, np.ndarray] = {}
         self.met: dict[int, np.ndarray] = {}
-        self.surfaces: set[str] = set()
         self.events: list[Any] = []
         self.statuses: list[Any] = []
         self.stamps: list[int] = []
@@ -93,6 +92,11 @@ def nanoseconds(message: Any) -> int:
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
+def kinds(events: Iterable[Any]) -> set[str]:
+    """Of events."""
+    return {event.kind for event in events}
+
+
 def base(message: Any) -> np.ndarray:
     """Place and heading."""
     place, turn = message.pose.pose.position, message.pose.pose.orientation
@@ -109,6 +113,7 @@ def test_two_robots_meet(
 ) -> None:
     """They come to each other, push each other with one force; TF has one root."""
     pytest.importorskip("humans_msgs", reason=ros_hint())
+    from geometry_msgs.msg import Vector3
     from humans_msgs.srv import Push
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from simulation_interfaces.srv import GetEntities, GetEntityState
@@ -141,14 +146,18 @@ def test_two_robots_meet(
 
     assert set(call(GetEntities, "/get_entities").entities) == {*NAMES, "ground"}
     state = call(GetEntityState, "/get_entity_state", entity="robot2").state
-    assert state.pose.position.x > one.bases[max(one.bases)][0]
-    request = Push.Request()
-    request.impulse.y = 0.02
-    pushed = call_service(node, wait_for, Push, "/robot2/push", request)
+    stamp = nanoseconds(state)
+    wait_for(lambda: stamp in other.bases, "the state of that time")
+    place, time_of_fall = state.pose.position, stamp
+    assert (place.x, place.y, place.z) == tuple(other.bases[stamp][:3])
+    fallen = len(other.events)
+    pushed = call(Push, "/robot2/push", impulse=Vector3(y=KNOCK))
     assert pushed.success, pushed.message
-    known = [event.kind for event in other.events]
-    wait_for(lambda: "push" in {e.kind for e in other.events[len(known) :]}, "a push")
-    assert "push" not in {event.kind for event in one.events}
+    for kind in ("push", "fallen", "getting_up", "walking"):
+        wait_for(lambda k=kind: k in kinds(other.events[fallen:]), f"robot2: {kind}")
+    assert "push" not in kinds(one.events)
+    again = other.statuses[-1].steps
+    wait_for(lambda: other.statuses[-1].steps >= again + 2, "steps after the fall")
 
     # They started as the parameters say, and came nearer as they looked.
     first = [robot.bases[min(robot.bases)] for robot in robots]
@@ -158,9 +167,11 @@ def test_two_robots_meet(
         robot.bases[max(t for t in robot.bases if t <= begun)] for robot in robots
     ]
     assert before[0][0] > first[0][0] + 0.03 and before[1][0] < first[1][0] - 0.03
-    # Neither got through the other; both felt one force.
+    # Neither got through the other, while both stood; both felt one force.
     shared = sorted(set(one.bases) & set(other.bases))
-    assert min(other.bases[t][0] - one.bases[t][0] for t in shared) > 0.05
+    upright = [t for t in shared if t < time_of_fall]
+    apart = [np.linalg.norm(other.bases[t][:2] - one.bases[t][:2]) for t in upright]
+    assert 0.1 < min(apart) < 0.15
     for t in sorted(set(one.met) & set(other.met)):
         np.testing.assert_allclose(one.met[t], -other.met[t], atol=1e-9)
     assert max(np.linalg.norm(force) for force in one.met.values()) > 0.1

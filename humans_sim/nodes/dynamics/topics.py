@@ -82,20 +82,17 @@ class RobotTopics:
         self._base = robot.framed(node, settings.base)
         soles = [sole.name for sole in robot.model.soles]
         self._sole_frames = [robot.framed(node, sole) for sole in soles]
-
-        def make(kind: Any, topic: str) -> Any:
-            return node.create_publisher(kind, robot.topic(topic), DEPTH)
-
-        self._joint_states = make(JointState, "joint_states")
-        self._measured = make(JointState, "measured_joint_states")
-        self._imu = make(Imu, "imu")
-        self._contacts = make(ContactStates, "ground_contacts")
-        self._events = make(SimulationEvent, "events")
-        self._odometry = make(Odometry, "ground_truth/odom")
-        self._tf: Any = None
-        if settings.tf:
-            self._tf = node.create_publisher(TFMessage, "/tf", DEPTH)
-        self._wrenches = [make(WrenchStamped, f"{sole}/wrench") for sole in soles]
+        make, topic = node.create_publisher, robot.topic
+        self._joint_states = make(JointState, topic("joint_states"), DEPTH)
+        self._measured = make(JointState, topic("measured_joint_states"), DEPTH)
+        self._imu = make(Imu, topic("imu"), DEPTH)
+        self._contacts = make(ContactStates, topic("ground_contacts"), DEPTH)
+        self._events = make(SimulationEvent, topic("events"), DEPTH)
+        self._odometry = make(Odometry, topic("ground_truth/odom"), DEPTH)
+        self._tf = make(TFMessage, "/tf", DEPTH) if settings.tf else None
+        self._wrenches = [
+            make(WrenchStamped, topic(f"{sole}/wrench"), DEPTH) for sole in soles
+        ]
 
     def publish(self, now: int, state: State, soles: Soles) -> None:
         """Publish the state of a time [ns]; joint_states come last."""

@@ -88,7 +88,7 @@ class SimulatedTrajectories:
             self._driven,
             refuse,
             lambda: node.stamp,
-            robot.settings.topic(""),
+            robot.settings.topic,
         )
 
     def _time(self) -> float:
