@@ -129,4 +129,7 @@ class SimulatedRobot:
 
     def link(self, name: str) -> str:
         """Name in the scene of a link of it; empty: of its base."""
-        return self.part.robot.named(name or link_on(self.settings.model.pin, 1))
+        robot = self.part.robot
+        if not robot.name:
+            return name
+        return robot.named(name or link_on(robot.model.pin, 1))
