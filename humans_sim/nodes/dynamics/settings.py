@@ -289,9 +289,9 @@ class DynamicsSettings:
     def _scene_simulation(self, options: dict[str, Any]) -> Simulation:
         """A simulation of robots among free bodies and each other."""
         if options.pop("locked") or options.pop("method") != TIME_STEPPING:
+            movers = "several robots" if len(self.robots) > 1 else "free bodies"
             raise ParameterError(
-                f"free bodies and several robots need method {TIME_STEPPING}, and no "
-                "joint locked"
+                f"{movers} need method {TIME_STEPPING}, and no joint locked"
             )
         if "contact_geometry" in self.touching:
             raise ParameterError(
