@@ -35,10 +35,11 @@ _LEGEND = 170
 
 def foxglove_layout(graph: Graph) -> str:
     """The text of the layout of a graph."""
-    follow = graph.fixed_frame if graph.robot is None else "base_link"
+    follow = graph.fixed_frame if graph.robot is None else graph.base
     drawn = [topic for topic, kind in graph.topics.items() if kind in (MARKERS, MAP)]
     size = graph.robot.height if graph.robot else _WRIST
-    scene = _scene(drawn, follow, graph.fixed_frame, size, graph.robot is not None)
+    robots = () if graph.robot is None else graph.prefixes
+    scene = _scene(drawn, follow, graph.fixed_frame, size, robots)
     return _layout(scene, [*_plots(graph), *_others(graph)])
 
 
@@ -48,7 +49,7 @@ def run_layout(size: float = RUNS[RUN]) -> str:
     Args:
         size: height of what they show [m].
     """
-    scene = _scene(RUN_TOPICS, "base_link", "world", size, False)
+    scene = _scene(RUN_TOPICS, "base_link", "world", size, ())
     energies = [
         (f"/energy/{name}.data", name) for name in ("kinetic", "potential", "total")
     ]
@@ -63,9 +64,9 @@ def run_layout(size: float = RUNS[RUN]) -> str:
 
 
 def _scene(
-    topics: Iterable[str], follow: str, world: str, size: float, robot: bool
+    topics: Iterable[str], follow: str, world: str, size: float, robots: Sequence[str]
 ) -> Panel:
-    """The 3D panel: floor, robot, drawings."""
+    """The 3D panel: floor, robots by the prefixes of their frames, drawings."""
     cell = 0.01 if size < 0.25 else 0.05 if size < 0.6 else 0.25
     layers: dict[str, Any] = {
         "floor": {
@@ -84,17 +85,18 @@ def _scene(
             "order": 1,
         }
     }
-    if robot:
-        layers["robot"] = {
+    for k, prefix in enumerate(robots):
+        name = prefix.strip("/") or "robot"
+        layers[name] = {
             "layerId": "foxglove.Urdf",
-            "instanceId": "robot",
-            "label": "Robot",
+            "instanceId": name,
+            "label": name.capitalize(),
             "visible": True,
             "sourceType": "topic",
-            "topic": "/robot_description",
-            "framePrefix": "",
+            "topic": f"/{prefix}robot_description",
+            "framePrefix": prefix,
             "displayMode": "auto",
-            "order": 2,
+            "order": 2 + k,
         }
     return "3D!scene", {
         "cameraState": {
@@ -128,17 +130,19 @@ def _scene(
 def _plots(graph: Graph) -> list[Panel]:
     """Joints, loads of the soles, speed and quality, where the graph has them."""
     plots, topics = [], graph.topics
-    if graph.robot is not None and "joint_states" in topics:
+    first = f"{graph.prefixes[0]}joint_states"
+    if graph.robot is not None and first in topics:
         numbers = zip(graph.robot.left, graph.robot.right, strict=True)
         legs = [
-            (f"/joint_states.position[{number}]", f"{side}_{joint}")
+            (f"/{first}.position[{number}]", f"{side}_{joint}")
             for joint, pair in zip(LEG_JOINTS, numbers, strict=True)
             for side, number in zip("lr", pair, strict=True)
         ]
         plots.append(_plot("joints", "Joint angles [rad]", legs))
     soles = [topic for topic, kind in topics.items() if kind == WRENCH]
     if soles:
-        loads = [(f"/{t}.wrench.force.z", t.partition("/")[0]) for t in soles]
+        names = [topic.removesuffix("/wrench") for topic in soles]
+        loads = [(f"/{t}.wrench.force.z", n) for t, n in zip(soles, names, strict=True)]
         plots.append(_plot("soles", "Load of the soles [N]", loads))
     for topic, path, label, title in (
         ("walk_status", "support_margin", "margin", "Margin of the support [m]"),

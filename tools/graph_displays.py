@@ -55,19 +55,26 @@ class Graph:
         topics: types by topic.
         latched: topics that are published once.
         robot: its model; None where it moves a wrist.
+        prefixes: before names of topics and frames of each robot; empty of a lone one.
     """
 
     name: str
     topics: dict[str, str]
     latched: frozenset[str]
     robot: Robot | None
+    prefixes: tuple[str, ...]
+
+    @property
+    def base(self) -> str:
+        """Frame of the first robot's base."""
+        return f"{self.prefixes[0]}base_link"
 
     @property
     def fixed_frame(self) -> str:
         """The world of a simulation or of markers; else where the robot is."""
         if self.robot is None:
             return WRIST
-        if TRUE_BASE in self.topics or "markers" in self.topics:
+        if f"{self.prefixes[0]}{TRUE_BASE}" in self.topics or "markers" in self.topics:
             return "world"
         return "odom" if BASE in self.topics else "base_footprint"
 
@@ -80,11 +87,15 @@ def graph_names() -> list[str]:
 def read_graph(name: str) -> Graph:
     """Read a graph of the package."""
     fields = yaml.safe_load((CONFIG / "graphs" / f"{name}.yaml").read_text())
-    topics, robot = fields["topics"], None
+    topics, robot, names = fields["topics"], None, []
     if "bones" not in topics:
         path = CONFIG / fields["parameters"]
-        model = yaml.safe_load(path.read_text())["/**"]["ros__parameters"]["model"]
+        parameters = yaml.safe_load(path.read_text())
+        model = parameters["/**"]["ros__parameters"]["model"]
+        simulation = parameters.get("/**/dynamics", {}).get("ros__parameters", {})
+        names = simulation.get("robots", [])
         if model not in ROBOTS:
             raise SystemExit(f"{path}: model '{model}': add it to ROBOTS of {__file__}")
         robot = ROBOTS[model]
-    return Graph(name, topics, frozenset(fields.get("latched", ())), robot)
+    prefixes = tuple(f"{own}/" for own in names) or ("",)
+    return Graph(name, topics, frozenset(fields.get("latched", ())), robot, prefixes)

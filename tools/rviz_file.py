@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import yaml
@@ -84,7 +85,7 @@ def _view(graph: Graph, small: bool) -> dict[str, Any]:
     view: dict[str, Any] = {
         "Class": "rviz_default_plugins/Orbit",
         "Name": "Current View",
-        "Target Frame": "base_footprint",
+        "Target Frame": f"{graph.prefixes[0]}base_footprint",
         "Focal Point": {"X": 0, "Y": 0, "Z": 0.15 if small else 0.8},
         "Distance": 1 if small else 5,
         "Pitch": 0.35,
@@ -105,8 +106,11 @@ def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
         displays = [_grid(0.01), _tf("wrist|scaphoid|lunate|capitate|radius", 0.02)]
     else:
         axes = 0.1 if small else 0.5
-        displays += [_robot(graph), _tf(f"{_frames(graph)}|[lr]_sole", axes)]
-    for topic, (name, spaces) in _MARKERS.items():
+        displays += [_robot(graph, prefix) for prefix in graph.prefixes]
+        displays.append(_tf(f"{_frames(graph)}|[lr]_sole", axes))
+    own = [prefix for prefix in graph.prefixes if prefix]
+    for prefix, (topic, (name, spaces)) in product(["", *own], _MARKERS.items()):
+        topic, name = f"{prefix}{topic}", _named(name, prefix)
         if topic in graph.topics:
             shown = {"Namespaces": dict.fromkeys(spaces, True)} if spaces else {}
             made = _display("MarkerArray", name) | shown
@@ -115,21 +119,30 @@ def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
             displays.append(made | {"Topic": _topic(topic, *kept)})
     for topic, kind in graph.topics.items():
         if kind == WRENCH:
-            sole = topic.split("/")[0]
-            displays.append(_wrench(topic, _SIDES.get(sole, sole), small))
+            prefix, _, sole = topic.removesuffix("/wrench").rpartition("/")
+            name = _named(_SIDES.get(sole, sole), prefix)
+            displays.append(_wrench(topic, name, small))
     displays += [
         _soft_ground(topic, kind)
         for topic, kind in graph.topics.items()
         if kind in (IMAGE, MAP)
     ]
-    if TRUE_BASE in graph.topics:
-        displays.append(_odometry(TRUE_BASE, "Base", small, True))
-        if BASE in graph.topics:
-            # By the observer: it covers the true one, so it is switched off.
-            displays.append(_odometry(BASE, "Base, as observed", small, False))
-    elif BASE in graph.topics:
-        displays.append(_odometry(BASE, "Base", small, True))
+    for prefix in graph.prefixes:
+        true, base = f"{prefix}{TRUE_BASE}", f"{prefix}{BASE}"
+        name = _named("Base", prefix)
+        if true in graph.topics:
+            displays.append(_odometry(true, name, small, True))
+            if base in graph.topics:
+                # By the observer: it covers the true one, so it is switched off.
+                displays.append(_odometry(base, f"{name}, as observed", small, False))
+        elif base in graph.topics:
+            displays.append(_odometry(base, name, small, True))
     return displays
+
+
+def _named(name: str, prefix: str) -> str:
+    """Name of a display of one robot among several."""
+    return f"{name} of {prefix.strip('/')}" if prefix else name
 
 
 def _grid(cell: float) -> dict[str, Any]:
@@ -143,15 +156,23 @@ def _grid(cell: float) -> dict[str, Any]:
     }
 
 
-def _robot(graph: Graph) -> dict[str, Any]:
+def _robot(graph: Graph, prefix: str) -> dict[str, Any]:
     person = "reconstruction_markers" in graph.topics
-    return _display("RobotModel", "Person" if person else "Robot") | {
-        "Alpha": 0.4 if person else 0.8,  # markers are inside of a person
-        "Visual Enabled": True,
-        "Collision Enabled": False,
-        "Description Source": "Topic",
-        "Description Topic": _topic("robot_description", 1, "Transient Local"),
-    }
+    name = _named("Person" if person else "Robot", prefix)
+    shown = {"TF Prefix": prefix.strip("/")} if prefix else {}
+    return (
+        _display("RobotModel", name)
+        | shown
+        | {
+            "Alpha": 0.4 if person else 0.8,  # markers are inside of a person
+            "Visual Enabled": True,
+            "Collision Enabled": False,
+            "Description Source": "Topic",
+            "Description Topic": _topic(
+                f"{prefix}robot_description", 1, "Transient Local"
+            ),
+        }
+    )
 
 
 def _tf(frames: str, scale: float) -> dict[str, Any]:
@@ -186,8 +207,10 @@ def _soft_ground(topic: str, kind: str) -> dict[str, Any]:
 
 
 def _frames(graph: Graph) -> str:
-    names = dict.fromkeys((graph.fixed_frame, "base_link", "base_footprint"))
-    return "|".join(names)
+    own = [
+        f"{p}{name}" for p in graph.prefixes for name in ("base_link", "base_footprint")
+    ]
+    return "|".join(dict.fromkeys((graph.fixed_frame, *own)))
 
 
 def _wrench(topic: str, name: str, small: bool) -> dict[str, Any]:

@@ -27,6 +27,8 @@ WITH_DEFAULT |= {"choices", "text", "flag", "declare_parameter"}
 """Declarations of a parameter: name, default, description."""
 WITHOUT_DEFAULT = {"numbers", "path", "texts"}
 """Declarations of a parameter: name, description; empty where nothing is given."""
+OWN = "topic"
+"""What puts a topic into the namespace of a robot; the reference has it without."""
 SETTING = "setting"
 """Fields of settings: default, description; the name may be given by ``name``."""
 
@@ -207,6 +209,8 @@ class Module:
             return "".join(self.text_of(part) for part in node.values)
         if isinstance(node, ast.FormattedValue):
             node = node.value
+        if isinstance(node, ast.Call) and _name_of(node.func) == OWN:
+            return self.text_of(node.args[0])
         known = self._value(node)
         if isinstance(known, ast.IfExp):
             known = known.body
@@ -305,6 +309,11 @@ def _parameter(
     if name in WITHOUT_DEFAULT and len(texts) >= 2:
         return texts[0], "", texts[1]
     return None
+
+
+def _name_of(function: ast.expr) -> str:
+    """The last part of the name of what is called."""
+    return ast.unparse(function).rpartition(".")[2]
 
 
 def _names_in(tree: ast.AST) -> set[str]:

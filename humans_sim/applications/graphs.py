@@ -8,7 +8,7 @@ The same files serve ``humans-sim up`` (nodes composed in one process) and
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from humans_sim.core.errors import ParameterError, printable
@@ -26,6 +26,7 @@ class Graph:
 
     Attributes:
         nodes: node types, modules of ``humans_sim.nodes``.
+        namespaces: of the nodes, in that of the graph; empty for none.
         pages: those of the nodes that open a page; left out without a display.
         topics: topics that must flow, with their types.
         latched: those of the topics that are published once.
@@ -34,6 +35,7 @@ class Graph:
     name: str
     title: str
     nodes: tuple[str, ...]
+    namespaces: tuple[str, ...]
     pages: frozenset[str]
     parameters: Path
     topics: dict[str, str]
@@ -62,10 +64,13 @@ def read_graph(name: str) -> Graph:
         return tuple(item.text() for item in fields[key]) if key in fields else ()
 
     topics = {key: value.text() for key, value in fields["topics"].mapping().items()}
+    # As robot1/walk: a node in a namespace.
+    nodes = [name.rpartition("/") for name in words("nodes")]
     return Graph(
         name=path.stem,
         title=fields["title"].text(),
-        nodes=words("nodes"),
+        nodes=tuple(kind for *_, kind in nodes),
+        namespaces=tuple(space for space, *_ in nodes),
         pages=frozenset(words("pages")),
         parameters=parameters,
         topics=topics,
@@ -91,14 +96,52 @@ def checked_namespace(namespace: str) -> str:
     return f"/{name}" if name else ""
 
 
-def tf_remappings(namespace: str, frame_prefix: str) -> list[tuple[str, str]]:
-    """Topics of TF of a graph: in its namespace, unless its frames have a prefix.
+@dataclass(frozen=True)
+class Placing:
+    """Where nodes of a graph are.
 
-    Frames of robots that share a tree need names of their own.
+    Attributes:
+        namespace: with its slash, as ``/robot1``; empty for none.
+        frame_prefix: before names of frames.
+        tf: namespace of TF; empty for none.
     """
-    if not namespace or frame_prefix:
-        return []
-    return [("/tf", "tf"), ("/tf_static", "tf_static")]
+
+    namespace: str = ""
+    frame_prefix: str = ""
+    tf: str = ""
+
+    @classmethod
+    def of(cls, namespace: str, frame_prefix: str) -> Placing:
+        """That of a graph: TF is in its namespace, unless its frames have a prefix.
+
+        Frames of robots that share a tree need names of their own.
+        """
+        space = checked_namespace(namespace)
+        return cls(space, frame_prefix, "" if frame_prefix else space)
+
+    def within(self, namespace: str) -> Placing:
+        """That of a node in a namespace of the graph, whose robots share one tree."""
+        if not namespace:
+            return self
+        prefix = f"{self.frame_prefix}{namespace}/"
+        return replace(
+            self, namespace=f"{self.namespace}/{namespace}", frame_prefix=prefix
+        )
+
+    @property
+    def remappings(self) -> list[tuple[str, str]]:
+        """Topics of TF, and what they become."""
+        names = ("tf", "tf_static") if self.tf else ()
+        return [(f"/{name}", f"{self.tf}/{name}") for name in names]
+
+    def arguments(self) -> list[str]:
+        """The same as ROS arguments."""
+        words = ["-r", f"__ns:={self.namespace}"] if self.namespace else []
+        for topic, own in self.remappings:
+            words += ["-r", f"{topic}:={own}"]
+        if self.frame_prefix:
+            words += ["-p", f"frame_prefix:={self.frame_prefix}"]
+        return words
 
 
 def controllers_file(model: str) -> Path:

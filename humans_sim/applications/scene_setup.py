@@ -164,8 +164,12 @@ class SceneSetup:
         scene: SceneSystem,
         robot: np.ndarray | None = None,
         speeds: np.ndarray | None = None,
+        others: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity at the start; a robot is at rest unless given."""
+        """Configuration and velocity at the start; a robot is at rest unless given.
+
+        Further robots have theirs by name.
+        """
         given = self._motion
         places = {name: own["at"].vector(3).tolist() for name, own in given.items()}
         turns = {
@@ -175,8 +179,12 @@ class SceneSetup:
         }
         for name, pose in self.added.items():
             places[name], turns[name] = pose.translation.tolist(), pose.rotation
-        q = scene.configuration(places, robot, turns)
+        further = others or {}
+        away = {name: state[0] for name, state in further.items()}
+        q = scene.configuration(places, robot, turns, away)
         v = np.zeros(scene.nv)
+        for part in scene.others:
+            v[part.v] = further[part.robot.name][1]
         if speeds is not None:
             v[: scene.robot_nv] = speeds
         for k, (name, own) in enumerate(given.items()):

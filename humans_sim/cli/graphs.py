@@ -36,7 +36,7 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import make_output_folder
 
 if TYPE_CHECKING:
-    from humans_sim.applications.graphs import Graph
+    from humans_sim.applications.graphs import Graph, Placing
     from humans_sim.nodes.common.compose import Flow
 
 
@@ -89,11 +89,7 @@ def up(
     ] = None,
 ) -> None:
     """Run a graph of ROS 2 nodes in this process (without a name: list them)."""
-    from humans_sim.applications.graphs import (
-        checked_namespace,
-        read_graph,
-        tf_remappings,
-    )
+    from humans_sim.applications.graphs import Placing, read_graph
     from humans_sim.applications.graphs import graph_names as all_names
 
     if not graph:
@@ -106,13 +102,7 @@ def up(
 
         load_model(model)
         arguments += ["-p", f"model:={model}"]
-    space = checked_namespace(namespace)
-    if space:
-        arguments += ["-r", f"__ns:={space}"]
-    for topic, own in tf_remappings(space, frame_prefix):
-        arguments += ["-r", f"{topic}:={own}"]
-    if frame_prefix:
-        arguments += ["-p", f"frame_prefix:={frame_prefix}"]
+    placing = Placing.of(namespace, frame_prefix)
     for pair in ros_args or []:
         flag, _, value = pair.partition(" ")
         arguments += [f"-{flag.lstrip('-')}", value]
@@ -121,15 +111,16 @@ def up(
     result(graph=chosen.name, title=chosen.title)
     with own_handling():
         if steps is None:
-            _run_graph(chosen, arguments, headless, seconds, check)
+            _run_graph(chosen, arguments, placing, headless, seconds, check)
         else:
             limit = LONGEST_WALK if seconds is None else seconds
-            _walk(chosen, arguments, headless, steps, speed, folder, limit)
+            _walk(chosen, arguments, placing, headless, steps, speed, folder, limit)
 
 
 def _walk(
     graph: Graph,
     arguments: list[str],
+    placing: Placing,
     headless: bool,
     steps: int,
     speed: float,
@@ -154,6 +145,7 @@ def _walk(
         folder=folder,
         timeout=limit,
         defer=at_end,
+        placing=placing,
     )
     result(
         **{name: getattr(walk, name) for name in _WALK_RESULT},
@@ -175,6 +167,7 @@ def _walk(
 def _run_graph(
     graph: Graph,
     arguments: list[str],
+    placing: Placing,
     headless: bool,
     seconds: float | None,
     check: bool,
@@ -185,7 +178,15 @@ def _run_graph(
     except ImportError as error:
         raise no_ros(error) from None
     say(f"{graph.title} (Ctrl-C ends)")
-    flows = run_graph(graph, arguments, not headless, seconds, check, defer=at_end)
+    flows = run_graph(
+        graph,
+        arguments,
+        not headless,
+        seconds,
+        check,
+        defer=at_end,
+        placing=placing,
+    )
     if check:
         _print_flows(flows)
         console.print("[green]All topics flowed.")

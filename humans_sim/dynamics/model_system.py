@@ -308,12 +308,6 @@ class ModelSystem:
         ).joined(self.pairs.table())
         CONTACTS.check("what may touch in the scene", len(self.contacts))
         self._first_pair = len(self.contacts) - len(self.pairs)
-        links = [
-            pair.kind == POINT and one.joint < self._after_model
-            for pair in self.pairs.pairs
-            for one in (pair.first,) * SLOTS
-        ]
-        self._of_links = np.array([False] * self._first_pair + links, dtype=bool)
         self.step_restitution = self.contacts.restitution.copy()
         self.step_restitution[self._first_pair :] *= -1.0
         self.step_restitution[self._first_pair :] -= 1.0
@@ -406,7 +400,6 @@ class ModelSystem:
         """The joints of all that moves, and their data."""
         self._own_data: pin.Data | None = None
         self.others: list[RobotPart] = []
-        self._after_model = np.inf
         if model is not None:
             self._pin = model.pin
             self.robot_nq, self.robot_nv = model.nq, model.nv
@@ -415,7 +408,6 @@ class ModelSystem:
         if self.bodies or others or gravity is not None:
             self._pin, self.first_body = scene_tree(self.bodies, model)
             self.others = add_robots(self._pin, others)
-            self._after_model = self.first_body
             if gravity is not None:
                 self._pin.gravity = pin.Motion(
                     finite_array(gravity, (3,), "gravity"), np.zeros(3)
@@ -449,6 +441,15 @@ class ModelSystem:
         """The biped; None where there is none."""
         return self._model
 
+    @property
+    def robots(self) -> list[RobotPart]:
+        """The biped, if there is one, then further robots."""
+        if self._model is None:
+            return []
+        places, speeds = slice(0, self.robot_nq), slice(0, self.robot_nv)
+        first = RobotPart(SceneRobot("", self._model), 0, places, speeds)
+        return [first, *self.others]
+
     def _corners(self, count: int) -> dict[int, np.ndarray]:
         """The first contact points and the radii of their balls, by joint (t, 4)."""
         points = np.column_stack([self.points.local, self.radii])[:count]
@@ -460,7 +461,8 @@ class ModelSystem:
     def _solid_pairs(self, own: SelfCollision | None, solid: bool) -> list[MoverPair]:
         """Links, bodies and what stands on the ground, in pairs that may touch."""
         ground, links, pairs = self.ground, list[Mover](), list[MoverPair]()
-        if self._model is not None and (solid or self.bodies or own is not None):
+        among = bool(self.bodies or self.others)
+        if self._model is not None and (solid or among or own is not None):
             links = link_movers(self._model, self._corners(len(self._tags)))
             if own is not None:
                 pairs += own_pairs(self._model, links, own, ground)
@@ -554,7 +556,7 @@ class ModelSystem:
         Where a model's own do, the event-driven method hands over to time steps.
         """
         both = (EVENT_DRIVEN, TIME_STEPPING)
-        return both[1:] if self.bodies else both
+        return both[1:] if self.bodies or self.others else both
 
     @property
     def gravity(self) -> np.ndarray:
@@ -568,7 +570,7 @@ class ModelSystem:
 
     def chart(self, q: np.ndarray) -> Chart:
         """Coordinates around a configuration."""
-        if self.bodies:
+        if self.bodies or self.others:
             others = [part.robot.model.nq for part in self.others]
             return SceneChart(q, self.robot_nq, len(self.bodies), others)
         return FreeBaseChart(q)
@@ -579,7 +581,7 @@ class ModelSystem:
         A run begins here: nothing is known of where solids touch.
         """
         self.pairs.forget()
-        if self.bodies:
+        if self.bodies or self.others:
             self._check_bodies(q, v)
         if self._model is not None:
             self._model.check_configuration(q[: self.robot_nq])
@@ -763,16 +765,33 @@ class ModelSystem:
             self.pairs.settled = True
         return self.gaps(q)
 
-    def bearing_pairs(self, sample: Sample) -> tuple[np.ndarray, ...]:
-        """Closed contacts of the model's links with what is not of it, as solids.
+    def link_contacts(self, part: RobotPart) -> np.ndarray:
+        """Contacts of a robot's links with what is not of it, as solids (nc,).
 
-        At the last step's end: contacts (k,); places, normals, velocities and forces in
-        the world (k, 3).
+        1 where its link is the first of the two, -1 where it is the second, else 0.
+        """
+        signs = np.zeros(len(self.contacts))
+        for k, pair in enumerate(self.pairs.pairs):
+            if pair.kind == POINT:
+                own = slice(self._first_pair + SLOTS * k, None)
+                sign = part.carries(pair.first.joint) - part.carries(pair.second.joint)
+                signs[own][:SLOTS] = sign
+        return signs
+
+    def bearing_pairs(
+        self, sample: Sample, signs: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Closed contacts of a robot's links with what is not of it, as solids.
+
+        At the last step's end, as they act on the robot: contacts (k,); places,
+        normals, velocities and forces in the world (k, 3).
+
+        Args:
+            sample: of a simulation of the system.
+            signs: of :meth:`link_contacts`.
         """
         first = self._first_pair
-        if not len(self.pairs):
-            return tuple(np.zeros((0, 3)) for _ in range(5))
-        closed = (sample.contacts != 0) & self._of_links
+        closed = (sample.contacts != 0) & (signs != 0)
         if not closed[first:].any():
             return tuple(np.zeros((0, 3)) for _ in range(5))
         pin.forwardKinematics(self._pin, self._data, sample.q, sample.v)
@@ -781,7 +800,14 @@ class ModelSystem:
         frames = np.empty((len(slots), 3, 3))
         for frame, n in zip(frames, normal, strict=True):
             basis(n, frame)
-        return first + slots, at, normal, speed, np.einsum("kij,ki->kj", frames, forces)
+        force = np.einsum("kij,ki->kj", frames, forces)
+        sign = signs[first + slots, None]
+        return first + slots, at, sign * normal, sign * speed, sign * force
+
+    def point_places(self, q: np.ndarray) -> np.ndarray:
+        """The contact points in the world (npoints, 3) [m]."""
+        pin.forwardKinematics(self._pin, self._data, q)
+        return self.points.positions(self._data)
 
     def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Numbers of what some contacts of points are with: a face, an edge (k,).
@@ -810,7 +836,7 @@ class ModelSystem:
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
-        if self.bodies:
+        if self.bodies or self.others:
             kinetic = float(pin.computeKineticEnergy(self._pin, self._data, q, v))
         else:
             kinetic = self.model.kinetic_energy(q, v)

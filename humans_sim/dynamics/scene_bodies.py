@@ -101,10 +101,11 @@ class SceneBody:
 
 @dataclass(frozen=True)
 class SceneRobot:
-    """A further robot of a scene.
+    """A robot of a scene.
 
     Attributes:
-        name: before the names of its links, joints and contacts, as ``robot2/l_foot``.
+        name: before the names of its links, joints and contacts, as ``robot2/l_foot``;
+            the first one has none.
         model: of it.
         dissipation: in its joints; None: that of the model.
     """
@@ -114,9 +115,9 @@ class SceneRobot:
     dissipation: JointDissipation | None = None
 
     def __post_init__(self) -> None:
-        if not self.name or "/" in self.name:
+        if "/" in self.name:
             raise ParameterError(f"a robot cannot be called '{self.name}'")
-        if self.model.rotors is not None:
+        if self.name and self.model.rotors is not None:
             raise ParameterError(
                 f"{self.name}: the geared rotors of {self.model.name} are those of the "
                 "first robot alone; load it without (rotors=False)"
@@ -124,7 +125,11 @@ class SceneRobot:
 
     def named(self, part: str) -> str:
         """Name of a link, joint or contact in the scene."""
-        return f"{self.name}/{part}"
+        return f"{self.name}/{part}" if self.name else part
+
+    def own(self, name: str) -> str:
+        """The robot's own name of a link, joint or contact in the scene."""
+        return name.removeprefix(self.named(""))
 
     @property
     def resistance(self) -> JointDissipation:
@@ -134,7 +139,7 @@ class SceneRobot:
 
 
 class RobotPart(NamedTuple):
-    """Where a further robot is in the scene.
+    """Where a robot is in the scene.
 
     Attributes:
         shift: of its joints, from their numbers in the model.
@@ -146,6 +151,10 @@ class RobotPart(NamedTuple):
     shift: int
     q: slice
     v: slice
+
+    def carries(self, joint: int) -> bool:
+        """Whether a joint of the scene is one of the robot's."""
+        return 0 < joint - self.shift < self.robot.model.pin.njoints
 
 
 def add_robots(tree: pin.Model, robots: Sequence[SceneRobot]) -> list[RobotPart]:
@@ -167,9 +176,10 @@ def add_robots(tree: pin.Model, robots: Sequence[SceneRobot]) -> list[RobotPart]
         armature[v] = own.armature
         tree.armature = armature
         for frame in own.frames:
-            if frame.type == pin.FrameType.BODY and frame.parentJoint:
-                joint = int(frame.parentJoint) + shift
-                tree.addBodyFrame(robot.named(frame.name), joint, frame.placement, 0)
+            if frame.type != pin.FrameType.JOINT and frame.parentJoint:
+                joint, name = int(frame.parentJoint) + shift, robot.named(frame.name)
+                place, kind = frame.placement, frame.type
+                tree.addFrame(pin.Frame(name, joint, 0, place, kind), False)
         parts.append(RobotPart(robot, shift, q, v))
     return parts
 

@@ -25,6 +25,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlClock, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_bodies import RobotPart
 from humans_sim.dynamics.system import System
 from humans_sim.models import Model
 from humans_sim.results.records import Signal
@@ -142,9 +143,12 @@ class Sensor(ABC):
         """Signals of a reading beside its time, number by number in its order."""
 
 
-def measured_model(system: ModelSystem) -> Model:
-    """The model that is measured; refuses a scene without a robot."""
-    model = system.robot
+def measured_model(system: ModelSystem, part: RobotPart | None = None) -> Model:
+    """The model that is measured, the first robot's unless a part is given.
+
+    A scene without a robot is refused.
+    """
+    model = system.robot if part is None else part.robot.model
     if model is None:
         raise ParameterError("a scene without a robot has nothing that sensors measure")
     return model

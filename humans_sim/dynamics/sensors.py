@@ -45,6 +45,7 @@ from humans_sim.core.kernels import kernel
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_bodies import RobotPart
 from humans_sim.dynamics.sensor import Sensor, SignalErrors, axes, measured_model
 from humans_sim.dynamics.soles import Soles, centre_of_pressure, sole_wrench
 from humans_sim.models.description import BASE_LINK
@@ -239,9 +240,12 @@ class Imu(Sensor):
         self.gyroscope = gyroscope or SignalErrors()
         self._before: tuple[float, np.ndarray] | None = None
 
-    def attach(self, system: ModelSystem) -> None:
-        """Fix it to its frame."""
-        body = measured_model(system)
+    def attach(self, system: ModelSystem, part: RobotPart | None = None) -> None:
+        """Fix it to its frame, of the first robot or of a part of the scene.
+
+        Of a part it measures states that are those of the part alone.
+        """
+        body = measured_model(system, part)
         model = body.pin
         if not model.existFrame(self.frame):
             raise ParameterError(
@@ -344,9 +348,9 @@ class JointEncoders(Sensor):
         self._joints: tuple[str, ...] = ()
         self._before: JointReading | None = None
 
-    def attach(self, system: ModelSystem) -> None:
-        """Note the joints."""
-        self._joints = measured_model(system).joint_names
+    def attach(self, system: ModelSystem, part: RobotPart | None = None) -> None:
+        """Note the joints, as :meth:`Imu.attach`."""
+        self._joints = measured_model(system, part).joint_names
 
     def start(self) -> None:
         """Forget the reading before."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contact points of a model in the world, and wrenches on its soles.
+"""Contact points of a robot in the world, and wrenches on its soles.
 
 A simulation keeps contact forces along the normal and the tangents of each contact;
 here they are vectors in the world, and their sums in the frames of the soles.
@@ -21,8 +21,10 @@ from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import contact_rows
 from humans_sim.dynamics.event_driven.model_rates import CompiledModel
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_bodies import RobotPart
 from humans_sim.dynamics.tree_kernels import (
     TreeState,
+    TreeTable,
     tree_columns,
     tree_poses,
     tree_state,
@@ -30,12 +32,15 @@ from humans_sim.dynamics.tree_kernels import (
 )
 from humans_sim.models.legs import load_tags
 from humans_sim.models.points import frame_index
-from humans_sim.results.records import POINT, Sample
+from humans_sim.results.records import Sample
 
 
 @kernel
-def contacts_in_world(model, q, v, which, forces):
-    """What touches first, normals, velocities, forces, moments in the world (k, 3)."""
+def contacts_in_world(model, q, v, which, forces, root):
+    """What touches first, normals, velocities, forces, moments in the world (k, 3).
+
+    The contacts are those of one robot, whose base is the joint ``root`` of the tree.
+    """
     tree, moving, poses, _, links, _ = model
     local, row, _, radius, solids = moving[0][:5]
     state = tree_state(tree, v.shape[0])
@@ -44,7 +49,8 @@ def contacts_in_world(model, q, v, which, forces):
     write_poses(links, state, poses)
     jacobian, none = TreeState(*state).jacobian, np.empty((0, 3))
     _, rows = contact_rows(which, jacobian, moving, q, none)
-    base, k = TreeState(*state).rotation[0], which.shape[0]
+    base, k = TreeState(*state).rotation[root], which.shape[0]
+    first = TreeTable(*tree).velocity[root]
     place, normal, velocity = np.zeros((k, 3)), np.zeros((k, 3)), np.zeros((k, 3))
     force, moment, frame = np.zeros((k, 3)), np.zeros((k, 3)), np.empty((3, 3))
     for c in range(k):
@@ -54,7 +60,7 @@ def contacts_in_world(model, q, v, which, forces):
             for j in range(3):
                 frame[i, j] = 0.0
                 for m in range(3):
-                    frame[i, j] += rows[c, i, m] * base[j, m]
+                    frame[i, j] += rows[c, i, first + m] * base[j, m]
         for i in range(3):
             speed = 0.0
             for m in range(v.shape[0]):
@@ -151,19 +157,27 @@ class Soles:
         of_sole: for each sole of the model, which contacts load it (nc,) bool.
     """
 
-    def __init__(self, system: ModelSystem) -> None:
-        """Note which contact belongs to which point and sole of the robot."""
+    def __init__(self, system: ModelSystem, part: RobotPart | None = None) -> None:
+        """Note which contact belongs to which point and sole of a robot.
+
+        Names are the robot's own. Of several robots it is the first one unless given.
+        """
         if system.robot is None:
             raise ParameterError("a scene without a robot has no soles")
-        self._system, self._model = system, system.robot
+        self._part = part = system.robots[0] if part is None else part
+        robot = part.robot
+        self._system, self._model = system, robot.model
         solids = [solid.name for solid in system.ground.solids]
         points = [name for name in system.contact_points for _ in solids]
         pairs = [pair for pair in system.pairs.pairs for _ in range(SLOTS)]
         own = [(link, s) for link in system.contact_links for s in solids]
         own += [("", "")] * (len(system.contacts) - len(points) - len(pairs))
-        own += [(pair.first.name, pair.second.name) for pair in pairs]
-        self.names = system.contacts.names
-        self.links, self.surfaces = ([row[k] for row in own] for k in (0, 1))
+        self._signs = system.link_contacts(part)
+        for pair, sign in zip(pairs, self._signs[len(own) :], strict=True):
+            both = pair.first.name, pair.second.name
+            own.append(both[::-1] if sign < 0 else both)
+        self.names = tuple(map(robot.own, system.contacts.names))
+        self.links, self.surfaces = ([robot.own(row[k]) for row in own] for k in (0, 1))
         self._first_pair = len(own) - len(pairs)
         self._data = self._model.data()
         self._compiled = CompiledModel.of(system)
@@ -173,12 +187,18 @@ class Soles:
         self._radius = np.repeat(system.radii, len(solids))[:, None]
         features = set(() if system.features is None else system.features.names)
         self._listed = np.array([name not in features for name in points], dtype=bool)
-        feet = [int(tree.frames[k].parentJoint) for k in self._frames]
-        joints = [p.first.joint if p.kind == POINT else -1 for p in pairs]
+        carriers = [system.points.joints[k] for k in system.points.row]
+        self._own = np.repeat([part.carries(joint) for joint in carriers], len(solids))
+        feet = [int(tree.frames[k].parentJoint) + part.shift for k in self._frames]
+        ends = [(pair.second, pair.first) for pair in pairs]
+        joints = [
+            both[int(sign > 0)].joint if sign else -1
+            for both, sign in zip(ends, self._signs[self._first_pair :], strict=True)
+        ]
         self.of_sole = [
             np.concatenate(
                 [
-                    np.isin(points, load_tags(sole)),
+                    np.isin(points, [robot.named(tag) for tag in load_tags(sole)]),
                     np.zeros(self._first_pair - len(points), dtype=bool),
                     np.array([joint == foot for joint in joints], dtype=bool),
                 ]
@@ -191,30 +211,37 @@ class Soles:
 
         Joint limits are left out, and so are the many points of a body in the air.
         """
-        n, q = len(self._listed), sample.q[: self._model.nq]
-        which = np.flatnonzero(self._listed | (sample.contacts[:n] != OPEN))
+        n = len(self._listed)
+        touching = self._listed | (sample.contacts[:n] != OPEN)
+        which = np.flatnonzero(self._own & touching)
         moments = (
             sample.moments if len(sample.moments) else np.zeros_like(sample.forces)
         )
         if self._compiled is not None:
             forces = np.array([sample.forces, moments])
             place, normal, velocity, force, moment = contacts_in_world(
-                self._compiled.arrays, sample.q, sample.v, which, forces
+                self._compiled.arrays,
+                sample.q,
+                sample.v,
+                which,
+                forces,
+                self._part.shift,
             )
         else:
             rows = self._system.terms(sample.q, sample.v, which).jacobian
             # A shift of the base moves every point alike: these are the frames.
-            frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
+            q, first = sample.q[self._part.q], self._part.v.start
+            moved = rows[:, :, first : first + 3]
+            frames = moved @ pin.Quaternion(q[3:7]).matrix().T
             normal = frames[:, 0]
-            pin.forwardKinematics(self._model.pin, self._data, q)
-            centres = self._system.points.positions(self._data)[self._point[which]]
+            centres = self._system.point_places(sample.q)[self._point[which]]
             place = centres - self._radius[which] * normal
             turned = frames.transpose(0, 2, 1)
             velocity = (turned @ (rows @ sample.v)[:, :, None])[:, :, 0]
             force = (turned @ sample.forces[which][:, :, None])[:, :, 0]
             moment = (turned @ moments[which][:, :, None])[:, :, 0]
         own = [place, normal, velocity, force, moment]
-        more, *pairs = self._system.bearing_pairs(sample)
+        more, *pairs = self._system.bearing_pairs(sample, self._signs)
         if len(more):
             which = np.concatenate([which, more])
             both = zip(own, [*pairs, np.zeros_like(pairs[0])], strict=True)
@@ -224,7 +251,7 @@ class Soles:
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
         """The load on each sole of the model; ``points`` by :meth:`points`."""
         soles, tree = [], self._model.pin
-        pin.forwardKinematics(tree, self._data, sample.q[: self._model.nq])
+        pin.forwardKinematics(tree, self._data, sample.q[self._part.q])
         for sole, frame, own in zip(
             self._model.soles, self._frames, self.of_sole, strict=True
         ):

@@ -104,6 +104,7 @@ class Observer(ModelNode):
     def _declare_observer(self, given: Parameters) -> BaseObserver:
         posture = given.choice("posture", NEUTRAL, "it stands in at first", POSTURES)
         walking = given.path("walking", "how it walks; empty: the model's own")
+        place = given.numbers("place", "where it starts: x, y [m], heading [rad]", 3)
         use = given.choice("use", USES[0], "which of the feet on the ground", USES)
         threshold = given.number(
             "threshold", 0.0, "force of a foot on the ground [N]; 0: by the weight", 0.0
@@ -113,7 +114,7 @@ class Observer(ModelNode):
         usual = DriftRates()
         return BaseObserver(
             self.model,
-            standing=start_posture(self.model, posture, walking),
+            standing=start_posture(self.model, posture, walking, place=place),
             use=use,
             threshold=threshold or None,
             floor_height=floor[0] if floor else None,

@@ -13,6 +13,9 @@ Where somebody offers ``stop``, as the bridge to a real robot does, the page can
 that and ``energize``, and its walk must be armed. Without ``commands`` it shows and
 commands nothing.
 
+With ``robots`` it shows robots of several namespaces in one scene; what it shows and
+commands besides is of the first.
+
 The page's buttons live in other threads. What they ask for is put into a queue, and
 done by the thread of the node at the next picture.
 """
@@ -207,7 +210,7 @@ _LONGEST_MESSAGE = 300
 class Viewer(StateListener):
     """Serves the page and keeps it up to date."""
 
-    blocks = True
+    blocks = hears_several = True
 
     def __init__(self, name: str = "viewer", **options: Any) -> None:
         super().__init__(name, **options)
@@ -223,7 +226,8 @@ class Viewer(StateListener):
         self._walking = given.path("walking", "how it walks; empty: the model's own")
         self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
         self._orders: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._changed, self._time, self._frame = False, 0.0, ""
+        self._changed, self._time = False, 0.0
+        self._robot = self.heard[0].robot
         self._estimate: Odometry | None = None
         self._state: Seen | None = None
         self._contacts: ContactStates | None = None
@@ -242,24 +246,29 @@ class Viewer(StateListener):
         self._requests = Requests(self, self._show_note)
         self._make_topics()
         ground = Ground(solids=Ground.slope(math.radians(slope)).solids)
-        self._page = WalkPage(self.model, host, port, ground)
+        self._page = WalkPage(self._robot.model, host, port, ground)
+        self._further = [
+            (heard, self._page.scene.beside(heard.robot.name, heard.robot.model))
+            for heard in self.heard[1:]
+        ]
         if not self._commands:
             self._page.add_watch_panel()
         self._marker_layer = MarkerLayer(self._page.scene)
         self._body_layer = BodyLayer(self._page.scene)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
         self.every(1.0 / rate, self._draw)
-        self.get_logger().info(f"{self.model.name} is shown at {self._page.url}")
+        names = ", ".join(heard.robot.model.name for heard in self.heard)
+        self.get_logger().info(f"{names} is shown at {self._page.url}")
         if warning := warning_of(host):
             self.get_logger().warning(warning)
 
     def _make_topics(self) -> None:
-        listen = self.create_subscription
-        listen(ContactStates, "ground_contacts", self._keep("_contacts"), 10)
-        listen(WalkStatus, "walk_status", self._on_walk, 10)
-        listen(MarkerArray, "footsteps", self._keep("_plan"), 10)
+        listen, topic = self.create_subscription, self._robot.topic
+        listen(ContactStates, topic("ground_contacts"), self._keep("_contacts"), 10)
+        listen(WalkStatus, topic("walk_status"), self._on_walk, 10)
+        listen(MarkerArray, topic("footsteps"), self._keep("_plan"), 10)
         if self.odometry_topic != ODOMETRY:
-            listen(Odometry, ODOMETRY, self._keep("_estimate"), 10)
+            listen(Odometry, topic(ODOMETRY), self._keep("_estimate"), 10)
         listen(MarkerArray, "scene", self._keep("_bodies"), 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
         listen(Image, "ground/heights", self._keep("_heights"), 2)
@@ -268,12 +277,12 @@ class Viewer(StateListener):
         if not self._commands:
             return
         kind = TwistStamped if self._stamped else Twist
-        self._velocities = self.create_publisher(kind, "cmd_vel", 10)
+        self._velocities = self.create_publisher(kind, topic("cmd_vel"), 10)
         self._requests.add(_SET_STATE, SetSimulationState)
-        self._requests.add(_RESET, Reset)
-        self._requests.add(_PUSH, Push)
+        self._requests.add(_RESET, Reset, topic(_RESET))
+        self._requests.add(_PUSH, Push, topic(_PUSH))
         self._requests.add(_STOP, Trigger)
-        self._requests.add(_GET_UP, Trigger)
+        self._requests.add(_GET_UP, Trigger, topic(_GET_UP))
         self._requests.add(_ENERGIZE, Trigger)
         self._requests.add(self._speed_service, SetParameters)
 
@@ -287,10 +296,6 @@ class Viewer(StateListener):
             self._states[time_of_state] = self.configuration()
             while len(self._states) > _STATES_KEPT:
                 del self._states[next(iter(self._states))]
-
-    def _take_base(self, message: Odometry) -> None:
-        super()._take_base(message)
-        self._frame = message.header.frame_id
 
     def _keep(self, name: str) -> Callable[[Any], None]:
         """A callback that keeps the last message until it is drawn."""
@@ -353,6 +358,8 @@ class Viewer(StateListener):
             planned = self._planned(q)
             self._state = Seen(time=self._time, q=q, touches=touches, planned=planned)
             self._draw_surroundings()
+            for heard, scene in self._further:
+                scene.show(heard.configuration())
         if self._state is not None:
             self._page.show(self._with_status(self._state))
 
@@ -362,7 +369,7 @@ class Viewer(StateListener):
         The estimate's base is put where the base is shown.
         """
         estimate = self._estimate
-        if estimate is None or estimate.header.frame_id == self._frame:
+        if estimate is None or estimate.header.frame_id == self.heard[0].frame:
             return self._read("footsteps", self._plan, planned_of) or ()
 
         def read(message: MarkerArray) -> tuple[PlannedStep, ...]:
@@ -383,7 +390,7 @@ class Viewer(StateListener):
         if message is None or not getattr(message, "markers", True):
             return None
         first = message.markers[0] if hasattr(message, "markers") else message
-        if first.header.frame_id != (frame or self._frame):
+        if first.header.frame_id != (frame or self.heard[0].frame):
             return None
         try:
             return read(message)
@@ -428,7 +435,7 @@ class Viewer(StateListener):
             self._marker_layer.hide()
             return False
         header = message.markers[0].header if message.markers else None
-        if header is None or header.frame_id != self._frame:
+        if header is None or header.frame_id != self.heard[0].frame:
             return False
         stamp = nanoseconds_of(header.stamp)
         if stamp not in self._states:
@@ -461,7 +468,7 @@ class Viewer(StateListener):
 
     def _settings(self) -> WalkSettings | None:
         try:
-            return walk_settings(self.model, self._walking)
+            return walk_settings(self._robot.model, self._walking)
         except HumansError as error:
             if self._walking is not None:
                 self.get_logger().warning(f"no walk is controlled: {error}")
@@ -489,7 +496,7 @@ class Viewer(StateListener):
             push=later(self._push),
             speed=later(self._set_speed),
             walk=later(self._walk_with),
-            get_up=later(get_up) if can_get_up(self.model) else None,
+            get_up=later(get_up) if can_get_up(self._robot.model) else None,
         )
 
     def _pause(self, paused: bool) -> None:
@@ -510,7 +517,7 @@ class Viewer(StateListener):
 
     def _push(self, impulse: np.ndarray) -> None:
         request = Push.Request()
-        request.header.frame_id = self.framed(BASE_LINK)
+        request.header.frame_id = self._robot.framed(self, BASE_LINK)
         request.impulse.x, request.impulse.y = (float(x) for x in impulse)
         request.duration = Duration(nanosec=round(PUSH_TIME * 1e9))
         self._requests.call(_PUSH, request)

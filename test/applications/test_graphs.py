@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where graphs are put: namespaces, and topics of TF."""
+"""Where graphs and their nodes are: namespaces, prefixes of frames, topics of TF."""
 
 from __future__ import annotations
 
 import pytest
 
-from humans_sim.applications.graphs import checked_namespace, tf_remappings
+from humans_sim.applications.graphs import Placing, checked_namespace, read_graph
 from humans_sim.core.errors import ParameterError
 
 
@@ -25,8 +25,33 @@ def test_what_is_no_namespace_is_refused(given: str) -> None:
         checked_namespace(given)
 
 
-def test_tf_is_shared_only_by_frames_with_a_prefix() -> None:
-    """Without names of their own two robots would both be base_link."""
-    apart = [("/tf", "tf"), ("/tf_static", "tf_static")]
-    assert tf_remappings("/robot1", "") == apart
-    assert tf_remappings("/robot1", "robot1/") == tf_remappings("", "") == []
+def test_nodes_in_namespaces() -> None:
+    """A name before the slash is a namespace in that of the graph."""
+    graph = read_graph("two-robots")
+    placed = list(zip(graph.nodes, graph.namespaces, strict=True))
+    assert ("dynamics", "") in placed and ("viewer", "") in placed
+    for name in ("robot1", "robot2"):
+        assert {kind for kind, space in placed if space == name} == {
+            "walk",
+            "observer",
+            "state_publisher",
+        }
+    assert set(read_graph("walk").namespaces) == {""}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "prefix", "arguments"),
+    [
+        ("", "", []),
+        ("a", "", ["-r", "__ns:=/a", "-r", "/tf:=/a/tf"]),
+        ("a", "a/", ["-r", "__ns:=/a", "-p", "frame_prefix:=a/"]),
+    ],
+)
+def test_arguments(namespace: str, prefix: str, arguments: list[str]) -> None:
+    """TF is in the namespace unless frames have a prefix; nodes share its TF."""
+    whole = Placing.of(namespace, prefix)
+    own = whole.within("robot1")
+    assert whole.arguments()[: len(arguments)] == arguments
+    assert whole.within("") == whole and own.remappings == whole.remappings
+    assert own.namespace == f"{whole.namespace}/robot1"
+    assert f"frame_prefix:={prefix}robot1/" in own.arguments()

@@ -131,10 +131,13 @@ def test_topics_are_those_of_the_graph(
             assert topics[topic] == "sensor_msgs/msg/Image"
         elif not panel.startswith("3D!"):
             assert (settings.get("topicToRender") or settings["topicPath"]) in topics
-    layers = shown["layers"]
-    if "robot" in layers:
-        assert topics[layers["robot"]["topic"]] == "std_msgs/msg/String"
-    assert ("robot" in layers) == ("anatomy" not in graph.nodes)
+    robots = [layer for name, layer in shown["layers"].items() if name != "floor"]
+    described = {f"/{t}" for t in topics if t.endswith("/robot_description")}
+    assert {f"/{layer['topic']}" for layer in robots} == described
+    assert bool(robots) == ("anatomy" not in graph.nodes)
+    for layer in robots:  # /robot1/robot_description is of frames as robot1/base_link
+        prefix = layer["topic"].removesuffix("robot_description").strip("/")
+        assert layer["framePrefix"].strip("/") == prefix
 
 
 def test_frames_are_there(layouts: dict[str, dict[str, Any]]) -> None:
@@ -143,7 +146,7 @@ def test_frames_are_there(layouts: dict[str, dict[str, Any]]) -> None:
         graph = graph_displays.read_graph(name)
         shown = layouts[name]["configById"]["3D!scene"]
         assert shown["layers"]["floor"]["frameId"] == graph.fixed_frame
-        follow = graph.fixed_frame if graph.robot is None else "base_link"
+        follow = graph.fixed_frame if graph.robot is None else graph.base
         assert shown["followTf"] == follow, name
 
 

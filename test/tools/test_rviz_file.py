@@ -32,6 +32,7 @@ DISPLAYS: dict[str, dict[str, Any]] = {
     "RobotModel": {
         **dict.fromkeys(("Alpha", "Visual Enabled", "Collision Enabled")),
         "Description Source": None,
+        "TF Prefix": None,
         "Description Topic": TOPIC,
     },
     "TF": dict.fromkeys(
@@ -178,7 +179,11 @@ def test_frames_are_there(contents: dict[str, dict[str, Any]]) -> None:
         else:
             model = load_model(parameters["/**"]["ros__parameters"]["model"])
             links = {link for _, link, _ in LinkTree(model).fixed()}
-            frames = links | {world, "base_link", "base_footprint"}
+            own = links | {"base_link", "base_footprint"}
+            simulation = parameters.get("/**/dynamics", {}).get("ros__parameters", {})
+            prefixes = [f"{name}/" for name in simulation.get("robots", [])] or [""]
+            frames = {f"{prefix}{link}" for prefix in prefixes for link in own}
+            frames.add(world)
         assert manager["Views"]["Current"]["Target Frame"] in frames
         (filter_,) = (
             display["Filter (whitelist)"]

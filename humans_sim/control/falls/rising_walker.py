@@ -193,14 +193,14 @@ class RisingWalker:
         Raises: as of :meth:`Walker.tick`.
         """
         self._detector.update(t, sensors.attitude, sensors.angular_velocity)
-        if self.state is RiseState.WALKING:
+        if self.state is not RiseState.WALKING:
+            self._tick_rise(t, sensors)
+        if self.state is RiseState.WALKING:  # again, perhaps
             self._walk = self.walker.tick(t, sensors)
             if self._walk.fallen:  # a body that steps to catch itself leans far
                 self._fall(t)
             else:
                 self._joints = self._walk.joints
-        else:
-            self._tick_rise(t, sensors)
         assert self._walk is not None
         motion = ""
         if self.state is RiseState.GETTING_UP and self._path is not None:

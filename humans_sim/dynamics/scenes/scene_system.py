@@ -69,11 +69,13 @@ class SceneSystem(ModelSystem):
         the ground with their solids; ``radii``, ``contacts``, ``self_collision`` and
         ``dissipation`` are as of a ``ModelSystem``.
         """
-        if not bodies:
+        if not (bodies or others):
             raise BodyError("a scene needs a body")
         names = [body.name for body in bodies] + [robot.name for robot in others]
         if len(set(names)) != len(names):
             raise BodyError(f"two bodies have one name: {', '.join(names)}")
+        if not all(robot.name for robot in others):
+            raise ParameterError("further robots need names")
         if others and robot is None:
             raise ParameterError("further robots need a first one")
         ground = Ground() if ground is None else ground

@@ -171,7 +171,7 @@ class ImpulseSteps:
         self.bounded = BoundedSteps.of(system)
         self._acceleration = self._still
         self._floats = isinstance(system, ModelSystem) and not (
-            system.bodies or (system.locked < 6).any()
+            system.bodies or system.others or (system.locked < 6).any()
         )
         self._fly = getattr(system, "fly", None)
         forces = None if self.bounded is None else self.bounded.forces

@@ -19,7 +19,7 @@ from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from humans_sim.applications.graphs import Graph
+from humans_sim.applications.graphs import Graph, Placing
 from humans_sim.nodes.common.conversions import message_class
 from humans_sim.nodes.common.model_node import ProcessNode, node_class
 from humans_sim.nodes.common.process import Leave, NodeProcess, StopEvent
@@ -124,6 +124,7 @@ def run_graph(
     check: bool = False,
     further: Sequence[Callable[[Callable[[], None]], Any]] = (),
     defer: Callable[[Leave], None] | None = None,
+    placing: Placing = Placing(),  # noqa: B008
 ) -> list[Flow]:
     """Run a graph until Ctrl-C, or for some time.
 
@@ -137,12 +138,20 @@ def run_graph(
         further: makers of nodes that run besides; each is given a function that ends
             the graph.
         defer: see :class:`~humans_sim.nodes.common.process.NodeProcess`.
+        placing: of the graph.
 
     Returns:
         What flowed, with ``check``; else nothing.
     """
-    kinds = [kind for kind in graph.nodes if pages or kind not in graph.pages]
-    factories: list[Callable[[], Any]] = [node_class(kind) for kind in kinds]
+    factories: list[Callable[[], Any]] = [
+        partial(
+            node_class(kind), cli_args=["--ros-args", *placing.within(own).arguments()]
+        )
+        if own
+        else node_class(kind)
+        for kind, own in zip(graph.nodes, graph.namespaces, strict=True)
+        if pages or kind not in graph.pages
+    ]
     checks: list[FlowCheck] = []
 
     def make_check() -> FlowCheck:
@@ -155,6 +164,7 @@ def run_graph(
     factories += [partial(make, stop.set) for make in further]
     others, own = node_parameters(overrides)
     arguments = ["--ros-args", "--params-file", str(graph.parameters)]
+    arguments += placing.arguments()
     with ExitStack() as stack:
         with TemporaryDirectory() as folder:
             if own:

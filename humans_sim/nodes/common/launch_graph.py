@@ -27,10 +27,9 @@ from sensor_msgs.msg import JointState
 from humans_sim.anatomy.wrist.hand_motion import AXES
 from humans_sim.applications.graphs import (
     Graph,
-    checked_namespace,
+    Placing,
     controllers_file,
     read_graph,
-    tf_remappings,
 )
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
@@ -278,9 +277,10 @@ def _finite(text: str) -> float:
 def _check(given: dict[str, Any]) -> None:
     """Refuse arguments that name a file, model, marker set or package not there.
 
-    The namespace is written with its slash.
+    The namespace is written with its slash; the placing of the graph is added.
     """
-    given["namespace"] = checked_namespace(given["namespace"])
+    given["placing"] = Placing.of(given["namespace"], given["frame_prefix"])
+    given["namespace"] = given["placing"].namespace
     files = (*_FILES, "rviz_config") if given["rviz"] else _FILES
     for name in files:
         if given.get(name) and not is_file(Path(given[name])):
@@ -305,13 +305,14 @@ def _check(given: dict[str, Any]) -> None:
 
 def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
     nodes = []
-    for name in graph.nodes:
+    for name, namespace in zip(graph.nodes, graph.namespaces, strict=True):
         if name in graph.pages and not given["gui"]:
             continue
         keys = ("model", "use_sim_time")
         own: dict[str, Any] = {key: given[key] for key in keys if key in given}
-        if given["frame_prefix"]:
-            own["frame_prefix"] = given["frame_prefix"]
+        placing = given["placing"].within(namespace)
+        if placing.frame_prefix:
+            own["frame_prefix"] = placing.frame_prefix
         if _PLAYER in graph.nodes:
             own |= {key: given[key] for key in ("subject", "marker_set")}
         if name == _CLOCK:
@@ -339,8 +340,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
                 name=name,
                 # Even an empty one: without it the arguments are for any node, and the
                 # file, which names its nodes, would go over them.
-                namespace=given["namespace"],
-                remappings=tf_remappings(given["namespace"], given["frame_prefix"]),
+                namespace=placing.namespace,
+                remappings=placing.remappings,
                 output="screen",
                 parameters=[given["params_file"], own],
                 # The others would wait for its clock for ever.

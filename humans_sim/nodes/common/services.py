@@ -136,9 +136,9 @@ class Requests:
         self._clients: dict[str, Any] = {}
         self._waiting: list[tuple[float, str, Any]] = []
 
-    def add(self, name: str, kind: Any) -> None:
-        """Use a service."""
-        self._clients[name] = self._node.create_client(kind, name)
+    def add(self, name: str, kind: Any, topic: str = "") -> None:
+        """Use a service, called like its name unless its topic is given."""
+        self._clients[name] = self._node.create_client(kind, topic or name)
 
     def ready(self, name: str) -> bool:
         """Whether somebody offers a service."""

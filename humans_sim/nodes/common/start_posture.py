@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ def start_posture(
     walking: Path | None = None,
     slope: float = 0.0,
     height: float = 0.0,
+    place: Sequence[float] = (),
 ) -> np.ndarray:
     """Configuration of a posture, square to the floor.
 
@@ -42,6 +44,7 @@ def start_posture(
         walking: file of the walk; None: the model's own.
         slope: the floor climbs along x [rad].
         height: above standing [m].
+        place: on the level floor, x and y [m], and heading [rad]; none: the origin.
 
     Raises:
         ParameterError: there is no such posture, or no walk.
@@ -61,6 +64,10 @@ def start_posture(
         q = BipPoses(task).configuration(standing(task))
     else:
         q = model.standing(model.neutral()[7:])
+    if place:
+        x, y, heading = place
+        moved = pin.SE3(pin.utils.rotate("z", heading), np.array([x, y, 0.0]))
+        q[:7] = pin.SE3ToXYZQUAT(moved * pin.XYZQUATToSE3(q[:7]))
     if slope:  # by way of a matrix the last digits would change
         turn = pin.SE3(pin.utils.rotate("y", -slope), np.zeros(3))
         q[:7] = pin.SE3ToXYZQUAT(turn * pin.XYZQUATToSE3(q[:7]))

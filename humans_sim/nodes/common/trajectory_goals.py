@@ -115,6 +115,7 @@ class TrajectoryGoals:
         driven: gives the robot, or raises where there is none to lead.
         refuse: called with a topic and an error, for what is not taken.
         now: gives the time of stamps [ns].
+        topic: gives action and topic the names that they have.
     """
 
     def __init__(
@@ -124,12 +125,13 @@ class TrajectoryGoals:
         driven: Callable[[], DrivenRobot],
         refuse: Callable[[str, HumansError], None],
         now: Callable[[], int],
+        topic: Callable[[str], str] = str,
     ) -> None:
         self._node, self._now = node, now
         self._rules, self._usual = settings.rules, settings.tolerances
         self._driven, self._refuse = driven, refuse
         self._goal: _Goal | None = None
-        self._action = "follow_joint_trajectory"
+        self._action = topic("follow_joint_trajectory")
         self._server = PatientServer(
             node,
             FollowJointTrajectory,
@@ -138,7 +140,7 @@ class TrajectoryGoals:
             goal_callback=self._on_request,
         )
         node.create_subscription(
-            TrajectoryMessage, "joint_trajectory", self._on_message, _DEPTH
+            TrajectoryMessage, topic("joint_trajectory"), self._on_message, _DEPTH
         )
 
     @property

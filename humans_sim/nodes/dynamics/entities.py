@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import product
@@ -16,8 +17,8 @@ from humans_sim.contact.geometry.solids import Box
 from humans_sim.contact.geometry.terrain import FurtherContact, TriangleMesh
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_bodies import RobotPart
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.models import Model
 
 _HUMAN = "human"
 """Models of people have it in their name."""
@@ -65,16 +66,25 @@ class BoxBounds:
 
 
 class Entities:
-    """The entities of a system; poses are those of base_link and of centres of mass."""
+    """The entities of a system; poses are those of base_link and of centres of mass.
+
+    Args:
+        names: of the robots, in the order of the system.
+    """
 
     def __init__(
-        self, model: Model, system: ModelSystem | SceneSystem, ground: Ground
+        self, names: Sequence[str], system: ModelSystem | SceneSystem, ground: Ground
     ) -> None:
-        self._model = model
+        self._system = system
+        self._robots = dict(zip(names, system.robots, strict=True))
         self._bodies = system.bodies if isinstance(system, SceneSystem) else ()
         self._numbers = {body.name: k for k, body in enumerate(self._bodies)}
-        own = EntityKind.HUMAN if _HUMAN in model.name else EntityKind.ROBOT
-        self.kinds = {model.name: own}
+        self.kinds = {
+            name: EntityKind.HUMAN
+            if _HUMAN in part.robot.model.name
+            else EntityKind.ROBOT
+            for name, part in self._robots.items()
+        }
         self.kinds.update(dict.fromkeys(self._numbers, EntityKind.BODY))
         self._solids = {}
         for solid in ground.solids:
@@ -109,7 +119,7 @@ class Entities:
             return np.zeros(6)
         first = self._place(name)[1]
         turn, own = self.pose(name, q).rotation, v[first : first + 6]
-        linear = turn @ own[:3] if name == self._model.name else own[:3]
+        linear = turn @ own[:3] if name in self._robots else own[:3]
         return np.concatenate([linear, turn @ own[3:]])
 
     def acceleration(
@@ -121,7 +131,7 @@ class Entities:
         first = self._place(name)[1]
         turn, own = self.pose(name, q).rotation, rates[first : first + 6]
         linear = own[:3]
-        if name == self._model.name:  # the base's velocity turns with its frame
+        if name in self._robots:  # the base's velocity turns with its frame
             speed, spin = v[first : first + 3], v[first + 3 : first + 6]
             linear = turn @ (own[:3] + np.cross(spin, speed))
         return np.concatenate([linear, turn @ own[3:]])
@@ -149,15 +159,15 @@ class Entities:
             q[first : first + 7] = pose
         turn = self.pose(name, q).rotation
         linear = velocity[:3]
-        if name == self._model.name:
+        if name in self._robots:
             linear = turn.T @ linear
         v[speeds : speeds + 6] = np.concatenate([linear, turn.T @ velocity[3:]])
         return q, v
 
     def bounds(self, name: str, q: np.ndarray) -> BoxBounds | None:
         """The box around an entity in its own frame; None: it has no end."""
-        if name == self._model.name:
-            return self._robot_bounds(q)
+        if name in self._robots:
+            return self._robot_bounds(self._robots[name], q)
         solid = self._solids.get(name)
         if name in self._numbers:
             body = self._bodies[self._numbers[name]]
@@ -171,10 +181,10 @@ class Entities:
             return BoxBounds(vertices.min(axis=0), vertices.max(axis=0))
         return None
 
-    def _robot_bounds(self, q: np.ndarray) -> BoxBounds:
+    def _robot_bounds(self, part: RobotPart, q: np.ndarray) -> BoxBounds:
         """The box around all collision shapes in the posture of q."""
-        model, data = self._model, self._model.data()
-        q = q[: model.nq]
+        model = part.robot.model
+        data, q = model.data(), q[part.q]
         pin.forwardKinematics(model.pin, data, q)
         base = pin.XYZQUATToSE3(q[:7])
         ends = [np.array([base.actInv(tag) for tag in model.tags(q)])]
@@ -189,7 +199,8 @@ class Entities:
 
     def _place(self, name: str) -> tuple[int, int]:
         """Where the coordinates and the velocities of a mover begin."""
-        if name == self._model.name:
-            return 0, 0
+        if name in self._robots:
+            part = self._robots[name]
+            return part.q.start, part.v.start
         k = self._numbers[name]
-        return self._model.nq + 7 * k, self._model.nv + 6 * k
+        return self._system.robot_nq + 7 * k, self._system.robot_nv + 6 * k

@@ -122,7 +122,8 @@ class EntityServices:
     @property
     def _entities(self) -> Entities:
         node = self._node
-        return Entities(node.model, node.system, node.settings.ground)
+        names = [robot.settings.entity for robot in node.robots]
+        return Entities(names, node.system, node.settings.ground)
 
     def _known(self, name: str) -> Entities:
         entities = self._entities
@@ -276,7 +277,7 @@ class EntityServices:
     def _spawn(self, request: Any, response: Any) -> None:
         self._ready()
         node, codes = self._node, SpawnEntity.Response
-        problem = node.settings.spawning_problem(node.model)
+        problem = node.settings.spawning_problem()
         if problem:
             raise _RefusedError(Result.RESULT_FEATURE_UNSUPPORTED, problem)
         if request.entity_namespace:
@@ -291,10 +292,12 @@ class EntityServices:
         if scene is not None and len(scene.bodies) >= _MOST:
             raise ConfigurationError(f"a scene has at most {_MOST} free bodies")
         settings = node.settings.with_body(body, pin.XYZQUATToSE3(pose))
-        q, v = node.run.q, node.run.v
+        q, v = self._bodies_end
         try:
             node.change_scene(
-                settings, np.concatenate([q, pose]), np.concatenate([v, np.zeros(6)])
+                settings,
+                np.insert(node.run.q, q, pose),
+                np.insert(node.run.v, v, np.zeros(6)),
             )
         except ConfigurationError as error:
             raise _RefusedError(codes.INVALID_POSE, str(error)) from error
@@ -350,14 +353,20 @@ class EntityServices:
         node = self._node
         settings, scene = node.settings.without_bodies(names), node.settings.scene
         assert scene is not None
-        stay = [body.name not in names for body in scene.bodies]
-        nq, nv = node.model.nq, node.model.nv
-        q, v = node.run.q, node.run.v
+        gone = np.flatnonzero([body.name in names for body in scene.bodies])[:, None]
+        q, v = node.system.robot_nq, node.system.robot_nv
         node.change_scene(
             settings,
-            np.concatenate([q[:nq], q[nq:].reshape(-1, 7)[stay].ravel()]),
-            np.concatenate([v[:nv], v[nv:].reshape(-1, 6)[stay].ravel()]),
+            np.delete(node.run.q, q + 7 * gone + np.arange(7)),
+            np.delete(node.run.v, v + 6 * gone + np.arange(6)),
         )
+
+    @property
+    def _bodies_end(self) -> tuple[int, int]:
+        """Coordinates and velocities of the first robot and of the free bodies."""
+        system = self._node.system
+        count = len(system.bodies)
+        return system.robot_nq + 7 * count, system.robot_nv + 6 * count
 
 
 def _vector(values: np.ndarray) -> Vector3:

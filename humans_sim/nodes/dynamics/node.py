@@ -18,6 +18,11 @@ command stamped t_k has come, or is overdue; with ``sync: free`` the simulation 
 the wall clock with the newest command. All callbacks run in one thread, and each
 integrates one sampling period at most.
 
+With ``robots`` several robots share the scene: each has what is its own, topics and the
+services ``reset`` and ``push``, in the namespace of its name; ``/clock``, ``scene``,
+``ground`` and further services are the node's. A period is integrated when the commands
+of all have come.
+
 Services of simulation_interfaces and the action ``follow_joint_trajectory`` are there
 where simulation_interfaces and control_msgs are installed.
 """
@@ -26,42 +31,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from humans_msgs.msg import SimulationEvent
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.dynamics.joints import dissipation_text
 from humans_sim.dynamics.model_system import ModelSystem, scene_record
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.nodes.common.conversions import nanoseconds_of
+from humans_sim.nodes.common.conversions import nanoseconds_of, time_of
 from humans_sim.nodes.common.diagnostics import BEAT, Diagnostics
 from humans_sim.nodes.common.model_node import Alarm, ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
-from humans_sim.nodes.dynamics.commands import CommandInbox
-from humans_sim.nodes.dynamics.own_services import OwnServices, Recording, WaitingPushes
-from humans_sim.nodes.dynamics.settings import DynamicsSettings
-from humans_sim.nodes.dynamics.topics import (
-    DEPTH,
-    DynamicsTopics,
-    GroundTopics,
-    SceneTopics,
-    State,
-)
+from humans_sim.nodes.common.scene_robots import declare_robots
+from humans_sim.nodes.dynamics.own_services import Recording, WaitingPushes
+from humans_sim.nodes.dynamics.robot import SimulatedRobot
+from humans_sim.nodes.dynamics.settings import DynamicsSettings, RobotState
+from humans_sim.nodes.dynamics.topics import DEPTH, GroundTopics, SceneTopics
 from humans_sim.results.records import FAILURE, RESET, Event
 from humans_sim.soft.ground.deformable_ground import DeformableGround
-
-if TYPE_CHECKING:
-    from humans_sim.nodes.dynamics.trajectories import SimulatedTrajectories
 
 
 def make_standard_services(node: Dynamics) -> None:
@@ -78,26 +71,20 @@ def make_standard_services(node: Dynamics) -> None:
     SimulationServices(node, EntityServices(node).remove_spawned)
 
 
-def make_trajectories(
-    node: Dynamics,
-    commands: CommandInbox,
-    settings: TrajectorySettings,
-    refuse: Callable[[str, HumansError], None],
-    wake: Callable[[], None],
-) -> SimulatedTrajectories | None:
-    """Serve ``follow_joint_trajectory``; None, and a warning: without control_msgs."""
-    try:
-        from humans_sim.nodes.dynamics.trajectories import SimulatedTrajectories
-    except ImportError as error:
-        node.get_logger().warning(f"follow_joint_trajectory is left out: {error}")
-        return None
-    return SimulatedTrajectories(node, commands, settings, refuse, wake)
+def command_robots(run: Stepper, commands: Sequence[np.ndarray | None]) -> None:
+    """Command the robots of a run; None: as before."""
+    if all(command is None for command in commands):
+        return
+    # Among other robots the actuation takes a list.
+    command: Any = commands if len(commands) > 1 else commands[0]
+    run.command(command)
 
 
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _REFUSED = "refused_commands"
 _FAILED = "the run has failed, reset it"
+_AS_USUAL: Mapping[str, RobotState] = {}
 StepsTold = Callable[[int, str], None]
 """Called after each step with those that are left; at the end with what went wrong."""
 
@@ -107,6 +94,7 @@ class Dynamics(ModelNode):
 
     Attributes:
         settings: how the run is made.
+        robots: that are simulated.
         run: where it is.
         system: what moves.
         paused: whether time stands still between steps.
@@ -115,8 +103,9 @@ class Dynamics(ModelNode):
     def __init__(self, name: str = "dynamics", **options: Any) -> None:
         super().__init__(name, **options)
         parameters = Parameters(self)
-        self.settings = DynamicsSettings.declare(parameters, self.model)
-        if problem := self.settings.servo_problem(self.model):
+        named = declare_robots(self, parameters)
+        self.settings = DynamicsSettings.declare(parameters, named)
+        if problem := self.settings.servo_problem():
             self.get_logger().warning(problem)
         self._pace = self.settings.pace(
             parameters.changeable_number(
@@ -129,40 +118,42 @@ class Dynamics(ModelNode):
         )
         self._period, self._lockstep = self.settings.period, self.settings.lockstep
         self.paused = self.settings.paused
-        self._diagnostics = Diagnostics(self, "simulation", self.model.name)
+        about = ", ".join(robot.entity for robot in self.settings.robots)
+        self._diagnostics = Diagnostics(self, "simulation", about)
         self._reported_at, counts = time.monotonic(), self._diagnostics.counts
-        self._commands = CommandInbox(
-            self.model, self.settings.servos, self._lockstep, counts
-        )
-        self._trajectories: SimulatedTrajectories | None = None
+        self.robots = [
+            SimulatedRobot(self, robot, counts) for robot in self.settings.robots
+        ]
         self._allowed = 0  # what /clock said, where another node publishes it [ns]
         self._told: StepsTold | None = None
         scene = self.settings.scene
-        self._pushes = WaitingPushes(self.model, self.settings.world, self.unframed)
+        self._pushes = WaitingPushes(self.settings.world)
         if scene is not None:
             self._pushes.set_bodies([body.name for body in scene.bodies])
         self._recording = Recording(
             self.settings.record, self.settings.record_samples, self.get_logger()
         )
         # First a trial: it may have to compile, and services should answer at once.
-        start = self.settings.start(self.model)
-        self.settings.begin(self.model, *start)[1].advance(self._period)
-        self._begin(*start)
+        self.settings.begin({})[1].advance(self._period)
+        self._begin({})
         used = dissipation_text(scene_record(self.run.system))
         if used:
             self.get_logger().info(used)
-        self._alarm = Alarm(self, self._go)
+        self._alarm = Alarm(self, self.go)
         self._make_topics()
         self.every(BEAT, self._beat)
         # Time runs from the first callback on: other nodes may take long to make.
         self._starter = self.every(0.0, self._start)
 
     def _make_topics(self) -> None:
-        settings, commands = self.settings, self._commands
-        self.create_subscription(JointState, commands.topic, self._on_command, DEPTH)
-        self._topics = DynamicsTopics(self, settings)
-        if not settings.is_clock:
+        settings = self.settings
+        self._clock_topic = None
+        if settings.is_clock:
+            self._clock_topic = self.create_publisher(Clock, "/clock", DEPTH)
+        else:
             self.create_subscription(Clock, "/clock", self._on_clock, DEPTH)
+        for robot in self.robots:
+            robot.make_topics(self._pushes)
         self._scene_topics: SceneTopics | None = None
         if settings.shows_scene:
             self._scene_topics = self._make_scene_topics()
@@ -172,12 +163,6 @@ class Dynamics(ModelNode):
             self._ground_topics = GroundTopics(
                 self, settings.world, surface, settings.ground_period
             )
-        if settings.trajectories is not None:
-            wake = partial(self._alarm.set, 0.0)
-            self._trajectories = make_trajectories(
-                self, commands, settings.trajectories, self._refuse, wake
-            )
-        OwnServices(self, self._pushes)
         make_standard_services(self)
 
     def _make_scene_topics(self) -> SceneTopics:
@@ -188,32 +173,37 @@ class Dynamics(ModelNode):
 
     # -- the run ---------------------------------------------------------------------
 
-    def _begin(self, q: np.ndarray, v: np.ndarray) -> None:
+    def _begin(self, states: Mapping[str, RobotState]) -> None:
         """Begin a run at time zero; the old one is kept where that fails."""
-        self._take(*self.settings.begin(self.model, q, v))
+        self._take(*self.settings.begin(states))
         self._k, self._failure = 0, ""
         self._pushes.clear()
         self._record()
         self._give_up("the simulation was reset")
-        self._commands.begin(self.run.q[7 : self.model.nq].copy())
+        for robot in self.robots:
+            robot.commands.begin(robot.configuration[7:].copy())
         self._wait_anew()
 
     def _take(self, simulation: Simulation, run: Stepper) -> None:
         """Go on with a run."""
         assert isinstance(simulation.system, ModelSystem)
-        soles = Soles(simulation.system)
-        sensors = self.settings.sensors
-        sensors.start(simulation.system)
+        self.run, self.system = run, simulation.system
+        for number, robot in enumerate(self.robots):
+            robot.take(self.system, number, self.settings.robots[0])
         self._recording.begin(simulation)
-        self._state = State.of(run, soles, sensors)
-        self.run, self._soles, self.system = run, soles, simulation.system
-        self._commands.forget()
+        self._measure()
+
+    def _measure(self) -> None:
+        """Look at all robots where the run is."""
+        self._sample = self.run.sample()
+        for robot in self.robots:
+            robot.measure(self.run, self._sample)
 
     def _start(self) -> None:
         self._starter.cancel()
         self._wait_anew()
         self._publish_run()
-        self._go()
+        self.go()
 
     @property
     def stamp(self) -> int:
@@ -229,7 +219,12 @@ class Dynamics(ModelNode):
 
     @property
     def _waits_for_command(self) -> bool:
-        return self._lockstep and self._commands.command is None
+        return self._lockstep and bool(self._silent)
+
+    @property
+    def _silent(self) -> list[SimulatedRobot]:
+        """Robots without a command for the published state."""
+        return [robot for robot in self.robots if robot.commands.command is None]
 
     @property
     def _waits_for_clock(self) -> bool:
@@ -251,7 +246,11 @@ class Dynamics(ModelNode):
             wait = max(wait, self._deadline - now)
         return wait
 
-    def _go(self) -> None:
+    def wake(self) -> None:
+        """Look soon whether a period is due."""
+        self._alarm.set(0.0)
+
+    def go(self) -> None:
         """Integrate one period if it is due, and look again when the next one is."""
         self._alarm.cancel()
         if self._runs and self._wait() <= 0.0:
@@ -263,14 +262,15 @@ class Dynamics(ModelNode):
         if self._waits_for_command:
             self._hold()
         try:
-            if self._commands.command is not None:
-                self.run.command(self._commands.command)
+            commands = [robot.commands.command for robot in self.robots]
+            command_robots(self.run, commands)
             self._pushes.advance(self.run, (self._k + 1) * self._period)
-            self._state = State.of(self.run, self._soles, self.settings.sensors)
+            self._measure()
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
-        self._commands.forget()
+        for robot in self.robots:
+            robot.commands.forget()
         self._k += 1
         self._diagnostics.counts["periods"] += 1
         self._record()
@@ -278,8 +278,9 @@ class Dynamics(ModelNode):
         now = time.monotonic()
         self._due = max(self._due + self._pace, now - _CATCH_UP)
         self._deadline = now + self.settings.timeout
-        if self._trajectories is not None:
-            self._trajectories.tick()
+        for robot in self.robots:
+            if robot.trajectories is not None:
+                robot.trajectories.tick()
         if self._steps:
             self._steps -= 1
             if not self._steps:
@@ -288,16 +289,18 @@ class Dynamics(ModelNode):
                 self._told(self._steps, "")
 
     def _hold(self) -> None:
-        self._diagnostics.counts["held_commands"] += 1
         text = f"no command came in {self.settings.timeout:g} s, the last one is held"
         event = Event(self.run.t, SimulationEvent.TIMEOUT, "", {"text": text})
-        self._topics.publish_events([event])
+        for robot in self._silent:
+            self._diagnostics.counts["held_commands"] += 1
+            robot.publish_events([event])
 
     def _fail(self, error: Exception) -> None:
         self._failure = f"at {self.run.t:.9g} s: {error}"
         self.run.events.append(Event(self.run.t, FAILURE, "", {"text": str(error)}))
         self._record()
-        self._publish_events()
+        self._publish_events(self.run.events)
+        self.run.events.clear()
         self.get_logger().error(f"the run failed {self._failure}")
         self._give_up(self._failure)
         self._diagnose()
@@ -305,8 +308,9 @@ class Dynamics(ModelNode):
     def _give_up(self, why: str) -> None:
         """Make no more steps, and follow no trajectory."""
         self.end_steps(why)
-        if self._trajectories is not None:
-            self._trajectories.abort(why)
+        for robot in self.robots:
+            if robot.trajectories is not None:
+                robot.trajectories.abort(why)
 
     def end_steps(self, problem: str) -> None:
         """Make no more steps, and tell who asked for them."""
@@ -319,24 +323,35 @@ class Dynamics(ModelNode):
 
     def _publish_run(self) -> None:
         """Publish the events up to now and the state."""
-        self._publish_events()
-        sample = self._state.sample
-        effort = self.run.actuation.dynamics(*sample[:4])[0][6 : self.model.nv]
-        self._topics.publish(self.stamp, self._state, self._soles, effort)
+        self._publish_events(self.run.events)
+        self.run.events.clear()
+        if self._clock_topic is not None:
+            self._clock_topic.publish(Clock(clock=time_of(self.stamp)))
+        for robot in self.robots:
+            robot.topics.publish(self.stamp, robot.state, robot.soles)
         if self._scene_topics is not None:
             system, poses = self.system, []
             if isinstance(system, SceneSystem):
-                poses = [system.pose(sample.q, body.name) for body in system.bodies]
+                q = self._sample.q
+                poses = [system.pose(q, body.name) for body in system.bodies]
             self._scene_topics.publish(self.stamp, poses)
         if self._ground_topics is not None:
             self._ground_topics.publish(self.stamp)
 
-    def _publish_events(self) -> None:
-        self._topics.publish_events(self.run.events)
-        self.run.events.clear()
+    def _publish_events(self, events: Sequence[Event]) -> None:
+        """Publish events with their robots: of bodies the first, of the run all."""
+        first, *others = self.robots
+        named = {robot.settings.name: robot for robot in others}
+        for robot in self.robots:
+            robot.publish_events(
+                event
+                for event in events
+                if not event.subject
+                or named.get(event.subject.partition("/")[0], first) is robot
+            )
 
     def _record(self) -> None:
-        self._recording.keep(self._state.sample, self.run.events)
+        self._recording.keep(self._sample, self.run.events)
 
     def close(self) -> None:
         """Write the run."""
@@ -344,7 +359,8 @@ class Dynamics(ModelNode):
 
     def _beat(self) -> None:
         """Each second: diagnostics, and the first state again for who came late."""
-        heard = self._commands.heard or self._diagnostics.new("periods")
+        heard = all(robot.commands.heard for robot in self.robots)
+        heard = heard or bool(self._diagnostics.new("periods"))
         if not heard and not self._failure:
             self._publish_run()
         self._diagnose()
@@ -378,24 +394,15 @@ class Dynamics(ModelNode):
         """Integrate up to the clock, or begin anew where it went back."""
         before, self._allowed = self._allowed, nanoseconds_of(message.clock)
         if self._allowed >= before:
-            self._go()
+            self.go()
             return
         try:
-            self.restart(*self.settings.start(self.model))
+            self.restart()
         except HumansError as error:
-            self._refuse("/clock", error)
+            self.refuse("/clock", error)
 
-    def _on_command(self, message: JointState) -> None:
-        try:
-            if self._failure:
-                raise ConfigurationError(_FAILED)
-            self._commands.take(message, self.stamp)
-        except ConfigurationError as error:
-            self._refuse("command", error)
-            return
-        self._go()
-
-    def _refuse(self, topic: str, error: HumansError) -> None:
+    def refuse(self, topic: str, error: HumansError) -> None:
+        """Count that a message is not taken, and warn."""
         self._diagnostics.refuse(topic, error, _REFUSED)
 
     # -- what services ask for -------------------------------------------------------
@@ -405,32 +412,35 @@ class Dynamics(ModelNode):
         """Why the run cannot go on; empty: it can."""
         return self._failure and _FAILED
 
-    def restart(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Begin at time zero; the old run stands where that fails."""
-        self._begin(q, v)
-        self._topics.publish_events([Event(0.0, RESET)])
+    def restart(self, states: Mapping[str, RobotState] = _AS_USUAL) -> None:
+        """Begin at time zero, with states of some robots by their names.
+
+        The old run stands where that fails.
+        """
+        self._begin(states)
+        self._publish_events([Event(0.0, RESET)])
         self._publish_run()
-        self._go()
+        self.go()
 
     def place(self, q: np.ndarray, v: np.ndarray) -> None:
         """Go on from another state; the old one stands where that fails."""
         self.run.set_state(self.run.t, q, v)
-        self.settings.sensors.start(self.system)
-        self._state = State.of(self.run, self._soles, self.settings.sensors)
-        self._commands.forget()
+        for number, robot in enumerate(self.robots):
+            robot.take(self.system, number, self.settings.robots[0])
+        self._measure()
         self._record()
         self._publish_run()
         self._wait_anew()
-        self._go()
+        self.go()
 
     def change_scene(
         self, settings: DynamicsSettings, q: np.ndarray, v: np.ndarray
     ) -> None:
         """Go on with other bodies; the old ones stand where that fails."""
-        simulation = settings.simulation(self.model)
+        simulation = settings.simulation()
         run = simulation.start(q, v, self.run.t)
-        if self._commands.heard:
-            run.command(self._commands.last)
+        inboxes = [robot.commands for robot in self.robots]
+        command_robots(run, [own.last if own.heard else None for own in inboxes])
         self._take(simulation, run)
         self.settings = settings
         bodies = () if settings.scene is None else settings.scene.bodies
@@ -441,14 +451,14 @@ class Dynamics(ModelNode):
         self._record()
         self._publish_run()
         self._wait_anew()
-        self._go()
+        self.go()
 
     def let_run(self, runs: bool) -> None:
         """Pause, or let time pass."""
         self.paused = not runs
         self.end_steps("the simulation was let run" if runs else "it was paused")
         self._wait_anew()
-        self._go()
+        self.go()
 
     def make_steps(self, count: int, told: StepsTold) -> None:
         """Integrate some periods while paused."""
@@ -464,10 +474,10 @@ class Dynamics(ModelNode):
             )
         self._steps, self._told = count, told
         self._wait_anew()
-        self._go()
+        self.go()
 
     def _on_factor(self, factor: float) -> None:
         """Another speed, from now on."""
         self._pace = self.settings.pace(factor)
         self._due = min(self._due, time.monotonic() + self._pace)
-        self._go()
+        self.go()

@@ -7,7 +7,7 @@ the node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from humans_msgs.srv import Push, Reset
 from humans_sim.core.errors import FileWriteError, HumansError, ParameterError
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.models import Model
 from humans_sim.nodes.common.conversions import (
     base_of,
     joint_values,
@@ -32,6 +31,7 @@ from humans_sim.results.records import Event, Sample
 
 if TYPE_CHECKING:
     from humans_sim.nodes.dynamics.node import Dynamics
+    from humans_sim.nodes.dynamics.robot import SimulatedRobot
 
 
 _MOST = 1000
@@ -40,6 +40,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class _Push:
+    robot: SimulatedRobot
     stamp: int
     frame: str
     link: str
@@ -53,13 +54,10 @@ class WaitingPushes:
 
     Args:
         world: name of the frame of the ground truth.
-        unframed: gives the model's name of a frame of a message.
     """
 
-    def __init__(
-        self, model: Model, world: str, unframed: Callable[[str], str]
-    ) -> None:
-        self._model, self._world, self._unframed = model, world, unframed
+    def __init__(self, world: str) -> None:
+        self._world = world
         self._bodies: frozenset[str] = frozenset()
         self._waiting: list[_Push] = []
 
@@ -73,11 +71,10 @@ class WaitingPushes:
         """Forget what waits."""
         self._waiting.clear()
 
-    def add(self, request: Any, now: int, q: np.ndarray) -> int:
+    def add(self, request: Any, robot: SimulatedRobot, now: int) -> int:
         """Keep a request until its time; when it begins [ns].
 
-        Now is the simulation time [ns]. The configuration of the model comes first in
-        ``q``.
+        Now is the simulation time [ns].
 
         Raises:
             ParameterError: it lies in the past, or has a wrong number or name.
@@ -90,8 +87,9 @@ class WaitingPushes:
             )
         frame = request.header.frame_id
         push = _Push(
+            robot,
             stamp,
-            "" if frame == self._world else self._unframed(frame),
+            "" if frame == self._world else robot.unframed(frame),
             request.link_name,
             vector_of(request.point),
             vector_of(request.impulse),
@@ -103,7 +101,7 @@ class WaitingPushes:
             raise ParameterError(f"its duration is {push.duration:g} s")
         link = "" if push.link in self._bodies else push.link
         for name in filter(None, (push.frame, link)):
-            self._model.frame_pose(q[: self._model.nq], name)
+            robot.frame_pose(name)
         self._waiting = sorted([*self._waiting, push], key=lambda p: p.stamp)
         return stamp
 
@@ -114,28 +112,32 @@ class WaitingPushes:
             push = self._waiting.pop(0)
             if push.stamp > round(run.t * 1e9):
                 run.advance(push.stamp * 1e-9)
-            impulse = push.impulse
+            impulse, link = push.impulse, push.link
             if push.frame:
-                pose = self._model.frame_pose(run.q[: self._model.nq], push.frame)
-                impulse = pose.rotation @ impulse
-            run.push(push.link, push.point, impulse, push.duration)
+                impulse = push.robot.frame_pose(push.frame).rotation @ impulse
+            if link not in self._bodies:
+                link = push.robot.link(link)
+            run.push(link, push.point, impulse, push.duration)
         run.advance(end)
 
 
 class OwnServices:
-    """``reset`` to a posture or a state with joint angles, and ``push``."""
+    """``reset`` of the time and a robot to a posture or a state, and ``push``."""
 
-    def __init__(self, node: Dynamics, pushes: WaitingPushes) -> None:
-        self._node, self._pushes = node, pushes
-        node.create_service(Reset, "reset", self._on_reset)
-        node.create_service(Push, "push", self._on_push)
+    def __init__(
+        self, node: Dynamics, robot: SimulatedRobot, pushes: WaitingPushes
+    ) -> None:
+        self._node, self._robot, self._pushes = node, robot, pushes
+        serve, topic = node.create_service, robot.settings.topic
+        serve(Reset, topic("reset"), self._on_reset)
+        serve(Push, topic("push"), self._on_push)
 
     def _on_reset(self, request: Any, response: Any) -> Any:
-        node = self._node
+        node, robot = self._node, self._robot.settings
         try:
-            q, v = node.settings.start(node.model, request.posture)
+            q, v = node.settings.start(robot, request.posture)
             if request.use_state:
-                joints, model = request.joint_state, self._node.model
+                joints, model = request.joint_state, robot.model
                 q[:7] = base_of(request.base_pose)
                 v[:6] = velocity_of(request.base_twist)
                 q[7:] = joint_values(
@@ -145,7 +147,7 @@ class OwnServices:
                     v[6:] = joint_values(
                         model, joints.name, joints.velocity, v[6:], "velocity"
                     )
-            node.restart(q, v)
+            node.restart({robot.name: (q, v)})
         except Exception as error:  # whatever it is, the old run stands
             response.message = str(error)
         response.success = not response.message
@@ -157,7 +159,7 @@ class OwnServices:
         try:
             if node.failure:
                 raise ParameterError(node.failure)
-            stamp = self._pushes.add(request, node.stamp, node.run.q)
+            stamp = self._pushes.add(request, self._robot, node.stamp)
         except HumansError as error:
             response.success, response.message = False, str(error)
             return response

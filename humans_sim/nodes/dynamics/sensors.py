@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.sensor import SignalErrors, measured_model
+from humans_sim.dynamics.scene_bodies import RobotPart
+from humans_sim.dynamics.sensor import SignalErrors
 from humans_sim.dynamics.sensors import (
     FootReading,
     FootSensor,
@@ -60,7 +62,7 @@ class NodeSensors:
         feet: one for each sole of the model, in its order.
     """
 
-    _model: Model
+    _part: RobotPart
 
     def __init__(
         self, imu: Imu, encoders: JointEncoders, feet: Sequence[FootSensor]
@@ -68,22 +70,19 @@ class NodeSensors:
         self.imu, self.encoders, self.feet = imu, encoders, tuple(feet)
 
     @classmethod
-    def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
-        """Sensors by the parameters of a node; states are a period apart [s]."""
+    def declare(
+        cls, given: Any, models: Sequence[Model], period: float
+    ) -> list[NodeSensors]:
+        """Sensors of each robot by the parameters of a node.
+
+        States are a period apart [s]. All have errors alike, with seeds of their own.
+        """
         seed = given.count("sensor_seed", 0, "of the errors of sensors")
-        imu = Imu(
-            given.text("imu.frame", BASE_LINK, "frame that carries the unit"),
-            period,
-            accelerometer=_errors(given, "imu.accelerometer", "m/s^2"),
-            gyroscope=_errors(given, "imu.gyroscope", "rad/s"),
-            seed=seed,
-        )
+        frame = given.text("imu.frame", BASE_LINK, "frame that carries the unit")
+        accelerometer = _errors(given, "imu.accelerometer", "m/s^2")
+        gyroscope = _errors(given, "imu.gyroscope", "rad/s")
         force = _errors(given, "feet.force", "N")
         torque = _errors(given, "feet.torque", "N m")
-        feet = [
-            FootSensor(sole.name, period, force=force, torque=torque, seed=seed + 1 + k)
-            for k, sole in enumerate(model.soles)
-        ]
         angle = _errors(given, "joints.angle", "rad")
         speed = _errors(given, "joints.speed", "rad/s")
         measured = given.flag(
@@ -91,26 +90,42 @@ class NodeSensors:
             False,
             "speeds are measured, not differences of angles",
         )
-        own_seed = given.count(
-            "joints.seed", seed + 1 + len(feet), "of the errors of encoders"
-        )
+        first = 1 + len(models[0].soles)
+        own_seed = given.count("joints.seed", seed + first, "of the errors of encoders")
         tachometers = speed if measured else None
-        encoders = JointEncoders(period, 0.0, angle, tachometers, own_seed)
-        return cls(imu, encoders, feet)
+        sensors = []
+        for model in models:
+            feet = [
+                FootSensor(sole.name, period, 0.0, force, torque, seed=seed + 1 + k)
+                for k, sole in enumerate(model.soles)
+            ]
+            imu = Imu(frame, period, 0.0, accelerometer, gyroscope, seed)
+            encoders = JointEncoders(period, 0.0, angle, tachometers, own_seed)
+            sensors.append(cls(imu, encoders, feet))
+            used = 2 + len(feet)
+            seed, own_seed = seed + used, own_seed + used
+        return sensors
 
-    def start(self, system: ModelSystem) -> None:
-        """A run of a system begins: of a model, alone or among free bodies."""
-        self._model = measured_model(system)
+    def start(self, system: ModelSystem, part: RobotPart) -> None:
+        """A run of a system begins, with the robot as a part of it."""
+        self._part = part
+        self.imu.attach(system, part)
+        self.encoders.attach(system, part)
         for sensor in (self.imu, self.encoders, *self.feet):
-            sensor.attach(system)
             sensor.start()
 
     def read(self, run: Stepper, loads: Sequence[SoleLoad]) -> Readings:
         """Measure."""
-        state = run.control_state()
+        whole, part = run.control_state(), self._part
+        rates = whole.acceleration
+        if rates is not None:
+            rates = rates[part.v]
+        state = ControlState(
+            whole.q[part.q], whole.v[part.v], acceleration=lambda: rates
+        )
         return Readings(
             self.imu.measure(run.t, state),
-            self._attitude(run.q),
+            self._attitude(state.q),
             self.encoders.measure(run.t, state),
             [
                 foot.reading_of(run.t, load.force, load.moment)
@@ -126,7 +141,7 @@ class NodeSensors:
         """
         if self.imu.frame == BASE_LINK:
             return q[3:7].copy()
-        pose = self._model.frame_pose(q[: self._model.nq], self.imu.frame)
+        pose = self._part.robot.model.frame_pose(q, self.imu.frame)
         return np.array(pin.Quaternion(pose.rotation).coeffs())
 
     def covariances(self) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from humans_sim.core.settings import setting
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.joints import ALL, BASE
-from humans_sim.dynamics.scene_bodies import SceneBody
+from humans_sim.dynamics.scene_bodies import SceneBody, SceneRobot
 from humans_sim.dynamics.scenes.scene_system import SceneActuation, SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper
@@ -31,6 +31,7 @@ from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.scene_robots import NamedRobot
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
 from humans_sim.nodes.dynamics.scene_parameters import (
@@ -42,8 +43,29 @@ from humans_sim.nodes.dynamics.scene_parameters import (
 )
 from humans_sim.nodes.dynamics.sensors import NodeSensors
 
+RobotState = tuple[np.ndarray, np.ndarray]
+"""Configuration and velocity of a robot."""
 LOCKSTEP, FREE = "lockstep", "free"
 TORQUE, SERVO = "torque", "servo"
+
+
+@dataclass(frozen=True)
+class RobotSettings(NamedRobot):
+    """A robot that is simulated.
+
+    Attributes:
+        place: where it starts, x and y [m], heading [rad]; none: the origin.
+        trajectories: what of them its servos follow; None: none are served.
+    """
+
+    place: tuple[float, ...]
+    sensors: NodeSensors
+    trajectories: TrajectorySettings | None
+
+    @property
+    def entity(self) -> str:
+        """Its name among all things of the simulation."""
+        return self.name or self.model.name
 
 
 @dataclass(frozen=True)
@@ -51,16 +73,17 @@ class DynamicsSettings:
     """Settings from the parameters.
 
     Attributes:
+        robots: of the scene.
         timeout: wall time to wait for a command [s], infinite for ever.
         servos: whether commands are positions for servos, not torques.
         slope: of the floor [rad].
         servo: numbers of the servos that are not the robot's own.
         shows_scene: whether there is more than a floor.
         touching: what of the robot touches, as options of a simulation.
-        trajectories: what of them servos follow; None: none are served.
         options: further options of the simulation.
     """
 
+    robots: tuple[RobotSettings, ...]
     lockstep: bool
     timeout: float
     servos: bool
@@ -70,8 +93,6 @@ class DynamicsSettings:
     scene: SceneSetup | None
     shows_scene: bool
     touching: Mapping[str, Any]
-    sensors: NodeSensors
-    trajectories: TrajectorySettings | None
     options: Mapping[str, Any]
     period: float = setting(
         0.01, "time between states [s]", 1e-6, 1.0, name="sampling_period"
@@ -114,13 +135,16 @@ class DynamicsSettings:
             )
 
     @classmethod
-    def declare(cls, given: Parameters, model: Model) -> DynamicsSettings:
+    def declare(
+        cls, given: Parameters, robots: Sequence[NamedRobot]
+    ) -> DynamicsSettings:
         """Declare the parameters and read them.
 
-        Servos, friction, time step and body radius are those of the robot's file in
-        ``config/robots`` unless given; with torques the feet alone touch.
+        Servos, friction, time step and body radius are those of the first robot's file
+        in ``config/robots`` unless given; with torques the feet alone touch.
         """
         number, choice = given.number, given.choice
+        model = robots[0].model
         robot = RobotSetup.of_model(model)
         sync = choice("sync", LOCKSTEP, "when to integrate", (LOCKSTEP, FREE))
         plain = given.settings(cls)
@@ -181,6 +205,7 @@ class DynamicsSettings:
             ),
         }
         return cls(
+            robots=_robots(given, robots, plain["period"], actuation == SERVO),
             lockstep=sync == LOCKSTEP,
             timeout=timeout or math.inf,
             servos=actuation == SERVO,
@@ -190,8 +215,6 @@ class DynamicsSettings:
             scene=scene,
             shows_scene=scene is not None or bool(solids),
             touching=touching,
-            sensors=NodeSensors.declare(given, model, plain["period"]),
-            trajectories=_trajectories(given, model, actuation == SERVO),
             options=options,
             **plain,
         )
@@ -203,26 +226,31 @@ class DynamicsSettings:
         """
         return self.period / factor if factor and self.is_clock else 0.0
 
-    def servo_problem(self, model: Model) -> str:
-        """Why servos that nobody chose cannot carry the model; else empty."""
+    def servo_problem(self) -> str:
+        """Why servos that nobody chose cannot carry a model; else empty."""
         chosen = self.servo.keys() - {"command_period"}
         if not self.servos or chosen:
             return ""
-        return RobotSetup.of_model(model).servo_problem(model)
+        models = [robot.model for robot in self.robots]
+        problems = (RobotSetup.of_model(model).servo_problem(model) for model in models)
+        return next(filter(None, problems), "")
 
-    def simulation(self, model: Model) -> Simulation:
-        """A simulation with an actuation of its own."""
-        actuation: Actuation
+    def _actuation(self, model: Model) -> Actuation:
+        """Drives of a robot."""
         if self.servos:
-            actuation = Servo(model, **self.servo)
-        else:
-            actuation = IdealTorque(model)
-            joints = len(model.joint_names)
-            actuation.armature = np.repeat([0.0, self.armature], [6, joints])
+            return Servo(model, **self.servo)
+        actuation = IdealTorque(model)
+        joints = len(model.joint_names)
+        actuation.armature = np.repeat([0.0, self.armature], [6, joints])
+        return actuation
+
+    def simulation(self) -> Simulation:
+        """A simulation with actuations of its own."""
+        model = self.robots[0].model
         options: dict[str, Any] = {**self.options, "locked": self._locked(model)}
         touching = dict(self.touching)
-        if self.scene is not None and self.scene.bodies:
-            return self._scene_simulation(self.scene, model, actuation, options)
+        if self._is_shared:
+            return self._scene_simulation(options)
         if self.scene is not None:
             own = self.scene.touching(model, touching.pop("whole_body", None))
             model, touching = own[0], {**own[1], **touching}
@@ -235,7 +263,7 @@ class DynamicsSettings:
         )
         return Simulation(
             model,
-            actuation,
+            self._actuation(model),
             ground=self.ground,
             contacts=contacts,
             gravity=gravity,
@@ -248,17 +276,22 @@ class DynamicsSettings:
         names = ("limits", "limit_restitution", "joint_damping", "joint_friction")
         return {name: options.pop(name) for name in names}
 
-    def _scene_simulation(
-        self,
-        scene: SceneSetup,
-        model: Model,
-        actuation: Actuation,
-        options: dict[str, Any],
-    ) -> Simulation:
-        """A simulation of the robot among free bodies."""
+    @property
+    def _is_shared(self) -> bool:
+        """Whether a robot is among free bodies or other robots."""
+        return len(self.robots) > 1 or bool(self._setup.bodies)
+
+    @property
+    def _setup(self) -> SceneSetup:
+        """The scene; an empty one where none is given."""
+        return SceneSetup((), ()) if self.scene is None else self.scene
+
+    def _scene_simulation(self, options: dict[str, Any]) -> Simulation:
+        """A simulation of robots among free bodies and each other."""
         if options.pop("locked") or options.pop("method") != TIME_STEPPING:
+            movers = "several robots" if len(self.robots) > 1 else "free bodies"
             raise ParameterError(
-                f"free bodies need method {TIME_STEPPING}, and no joint locked"
+                f"{movers} need method {TIME_STEPPING}, and no joint locked"
             )
         if "contact_geometry" in self.touching:
             raise ParameterError(
@@ -268,12 +301,22 @@ class DynamicsSettings:
             raise ParameterError(
                 "among free bodies joints have the model's limits, damping and friction"
             )
-        system = scene.system(self.ground, model, actuation.armature, **self.touching)
-        driven = SceneActuation(system, actuation, scene.loads)
+        first, *others = self.robots
+        further = {robot.name: self._actuation(robot.model) for robot in others}
+        actuation, scene = self._actuation(first.model), self._setup
+        system = scene.system(
+            self.ground,
+            first.model,
+            actuation.armature,
+            others=[SceneRobot(robot.name, robot.model) for robot in others],
+            **self.touching,
+        )
+        driven = SceneActuation(system, actuation, scene.loads, further)
         return Simulation(system, driven, method=TIME_STEPPING, **options)
 
-    def spawning_problem(self, model: Model) -> str:
+    def spawning_problem(self) -> str:
         """Why no body can be put into the scene; empty: one can."""
+        model = self.robots[0].model
         if self.options["method"] != TIME_STEPPING:
             return f"free bodies need method {TIME_STEPPING}"
         if self.options["locked"]:
@@ -288,8 +331,8 @@ class DynamicsSettings:
 
     def with_body(self, body: SceneBody, pose: pin.SE3) -> DynamicsSettings:
         """The same with one body more in the scene."""
-        scene = SceneSetup((), ()) if self.scene is None else self.scene
-        return replace(self, scene=scene.with_body(body, pose), shows_scene=True)
+        scene = self._setup.with_body(body, pose)
+        return replace(self, scene=scene, shows_scene=True)
 
     def without_bodies(self, names: Sequence[str]) -> DynamicsSettings:
         """The same without some bodies of the scene."""
@@ -299,17 +342,19 @@ class DynamicsSettings:
             scene = scene.without_body(name)
         return replace(self, scene=scene)
 
-    def begin(
-        self, model: Model, q: np.ndarray, v: np.ndarray
-    ) -> tuple[Simulation, Stepper]:
-        """A new simulation, and its stepper at a state of the robot.
+    def begin(self, states: Mapping[str, RobotState]) -> tuple[Simulation, Stepper]:
+        """A new simulation, and its stepper at states of the robots by their names.
 
-        Free bodies are where the scene has them.
+        Robots that are left out start as usual, free bodies where the scene has them.
         """
-        simulation = self.simulation(model)
+        simulation = self.simulation()
+        every = {
+            robot.name: states.get(robot.name) or self.start(robot)
+            for robot in self.robots
+        }
+        q, v = every.pop(self.robots[0].name)
         if isinstance(simulation.system, SceneSystem):
-            assert self.scene is not None
-            q, v = self.scene.start(simulation.system, q, v)
+            q, v = self._setup.start(simulation.system, q, v, every)
         return simulation, simulation.start(q, v)
 
     def _locked(self, model: Model) -> tuple[str, ...]:
@@ -326,11 +371,30 @@ class DynamicsSettings:
         joints = [name for name in model.joint_names if name not in self.unlocked]
         return (*(name for name in locked if name == BASE), *joints)
 
-    def start(self, model: Model, posture: str = "") -> tuple[np.ndarray, np.ndarray]:
+    def start(self, robot: RobotSettings, posture: str = "") -> RobotState:
         """Configuration and velocity at the start, in a posture or the usual one."""
-        name = posture or self.posture
-        q = start_posture(model, name, self.walking, self.slope, self.height)
-        return q, np.zeros(model.nv)
+        name, model = posture or self.posture, robot.model
+        given = self.walking, self.slope, self.height, robot.place
+        return start_posture(model, name, *given), np.zeros(model.nv)
+
+
+def _robots(
+    given: Parameters, robots: Sequence[NamedRobot], period: float, servos: bool
+) -> tuple[RobotSettings, ...]:
+    """What belongs to each robot; states are a period apart [s]."""
+    model = robots[0].model
+    sensors = NodeSensors.declare(given, [robot.model for robot in robots], period)
+    followed = _trajectories(given, model, servos)
+    made = []
+    for robot, own in zip(robots, sensors, strict=True):
+        place: tuple[float, ...] = ()
+        if robot.name:
+            key = f"robot.{robot.name}.place"
+            place = given.numbers(key, "at the start: x, y [m], heading [rad]", 3)
+        # Parameters of trajectories have the joints of one model.
+        rules = followed if robot.model is model else None
+        made.append(RobotSettings(robot.name, robot.model, place, own, rules))
+    return tuple(made)
 
 
 def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:

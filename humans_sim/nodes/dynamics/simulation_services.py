@@ -114,7 +114,7 @@ class SimulationServices:
         return int(SimulationState.STATE_PAUSED)
 
     def _on_features(self, request: Any, response: Any) -> Any:
-        problem = self._node.settings.spawning_problem(self._node.model)
+        problem = self._node.settings.spawning_problem()
         features = response.features
         features.features = [*_FEATURES, *(() if problem else _SPAWNING)]
         features.spawn_formats = [] if problem else ["urdf"]
@@ -148,7 +148,7 @@ class SimulationServices:
             played = not self._node.paused
             self._node.let_run(False)
             try:
-                self._restart()
+                self._node.restart()
             except Exception as error:  # whatever it is, the old run stands
                 self._node.let_run(played)
                 return answer.STATE_TRANSITION_ERROR, str(error)
@@ -165,10 +165,6 @@ class SimulationServices:
             return answer.INCORRECT_TRANSITION, f"state {wanted} cannot be set"
         return OK, ""
 
-    def _restart(self) -> None:
-        node = self._node
-        node.restart(*node.settings.start(node.model))
-
     def _on_reset(self, request: Any, response: Any) -> Any:
         everything = request.scope in (*_ALL, _RUN | _SPAWNED)
         if not everything and request.scope not in (_RUN, _SPAWNED):
@@ -181,7 +177,7 @@ class SimulationServices:
             if everything or request.scope == _SPAWNED:
                 self._remove_spawned()
             if everything or request.scope == _RUN:
-                self._restart()
+                self._node.restart()
         except Exception as error:  # whatever it is, the old run stands
             response.result = failed(error)
             return response

@@ -19,7 +19,6 @@ from geometry_msgs.msg import WrenchStamped
 from humans_msgs.msg import ContactStates, SimulationEvent
 from nav_msgs.msg import OccupancyGrid, Odometry
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, Imu, JointState
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
@@ -29,7 +28,6 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box
 from humans_sim.dynamics.scene_bodies import SceneBody
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
-from humans_sim.dynamics.stepper import Stepper
 from humans_sim.nodes.common.conversions import (
     ImuData,
     filled,
@@ -48,9 +46,9 @@ from humans_sim.nodes.common.scene_messages import (
     heights_image,
 )
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
-from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
-from humans_sim.nodes.dynamics.settings import DynamicsSettings
-from humans_sim.results.records import Event, Sample
+from humans_sim.nodes.dynamics.sensors import Readings
+from humans_sim.nodes.dynamics.settings import DynamicsSettings, RobotSettings
+from humans_sim.results.records import Event
 from humans_sim.results.ros_files import head, xyz
 from humans_sim.soft.ground.deformable_ground import DeformableGround
 from humans_sim.soft.ground.footprints import Footprints
@@ -62,52 +60,44 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class State:
-    """The published state of one time."""
+    """The published state of a robot at one time."""
 
-    sample: Sample
+    q: np.ndarray
+    v: np.ndarray
+    effort: np.ndarray
     points: PointContacts
     loads: list[SoleLoad]
     readings: Readings
 
-    @classmethod
-    def of(cls, run: Stepper, soles: Soles, sensors: NodeSensors) -> State:
-        """Look at a run where it is, and let its sensors measure."""
-        sample = run.sample()
-        points = soles.points(sample)
-        loads = soles.loads(sample, points)
-        return cls(sample, points, loads, sensors.read(run, loads))
 
+class RobotTopics:
+    """Publishes states and events of a robot, by the settings."""
 
-class DynamicsTopics:
-    """Publishes states and events, by the settings."""
-
-    def __init__(self, node: ModelNode, settings: DynamicsSettings) -> None:
-        sensors, framed = settings.sensors, node.framed
-        self._imu_frame = framed(sensors.imu.frame)
-        self._variances = sensors.covariances()
-        self._model, self._world = node.model, settings.world
-        self._base, tf = framed(settings.base), settings.tf
-        self._sole_frames = [framed(sole.name) for sole in node.model.soles]
-        make = node.create_publisher
-        self._clock = make(Clock, "/clock", DEPTH) if settings.is_clock else None
-        self._joint_states = make(JointState, "joint_states", DEPTH)
-        self._measured = make(JointState, "measured_joint_states", DEPTH)
-        self._imu = make(Imu, "imu", DEPTH)
-        self._contacts = make(ContactStates, "ground_contacts", DEPTH)
-        self._events = make(SimulationEvent, "events", DEPTH)
-        self._odometry = make(Odometry, "ground_truth/odom", DEPTH)
-        self._tf = make(TFMessage, "/tf", DEPTH) if tf else None
+    def __init__(
+        self, node: ModelNode, robot: RobotSettings, settings: DynamicsSettings
+    ) -> None:
+        self._model, self._world = robot.model, settings.world
+        self._imu_frame = robot.framed(node, robot.sensors.imu.frame)
+        self._variances = robot.sensors.covariances()
+        self._base = robot.framed(node, settings.base)
+        soles = [sole.name for sole in robot.model.soles]
+        self._sole_frames = [robot.framed(node, sole) for sole in soles]
+        make, topic = node.create_publisher, robot.topic
+        self._joint_states = make(JointState, topic("joint_states"), DEPTH)
+        self._measured = make(JointState, topic("measured_joint_states"), DEPTH)
+        self._imu = make(Imu, topic("imu"), DEPTH)
+        self._contacts = make(ContactStates, topic("ground_contacts"), DEPTH)
+        self._events = make(SimulationEvent, topic("events"), DEPTH)
+        self._odometry = make(Odometry, topic("ground_truth/odom"), DEPTH)
+        self._tf = make(TFMessage, "/tf", DEPTH) if settings.tf else None
         self._wrenches = [
-            make(WrenchStamped, f"{sole.name}/wrench", DEPTH)
-            for sole in node.model.soles
+            make(WrenchStamped, topic(f"{sole}/wrench"), DEPTH) for sole in soles
         ]
 
-    def publish(self, now: int, state: State, soles: Soles, effort: np.ndarray) -> None:
+    def publish(self, now: int, state: State, soles: Soles) -> None:
         """Publish the state of a time [ns]; joint_states come last."""
-        stamp, sample, world = time_of(now), state.sample, self._world
+        stamp, world, q, v = time_of(now), self._world, state.q, state.v
         names = self._model.joint_names
-        if self._clock is not None:
-            self._clock.publish(Clock(clock=stamp))
         # Making a message takes longer than asking whether anybody listens.
         if self._contacts.get_subscription_count():
             self._contacts.publish(
@@ -119,7 +109,6 @@ class DynamicsTopics:
             wrench = {"force": xyz(felt.force), "torque": xyz(felt.torque)}
             fields = {"header": head(stamp, frame), "wrench": wrench}
             topic.publish(filled(WrenchStamped(), fields))
-        q, v = sample.q[: self._model.nq], sample.v[: self._model.nv]
         if self._odometry.get_subscription_count():
             self._odometry.publish(odometry(stamp, world, self._base, q, v))
         if self._tf is not None and self._tf.get_subscription_count():
@@ -135,7 +124,8 @@ class DynamicsTopics:
             self._measured.publish(
                 joint_state(stamp, names, joints.angles, joints.speeds)
             )
-        self._joint_states.publish(joint_state(stamp, names, q[7:], v[6:], effort))
+        states = joint_state(stamp, names, q[7:], v[6:], state.effort)
+        self._joint_states.publish(states)
 
     def publish_events(self, events: Iterable[Event]) -> None:
         """Publish events."""

@@ -18,6 +18,7 @@ from humans_sim.nodes.dynamics.commands import CommandInbox
 
 if TYPE_CHECKING:
     from humans_sim.nodes.dynamics.node import Dynamics
+    from humans_sim.nodes.dynamics.robot import SimulatedRobot
 
 
 class SimulatedFollower:
@@ -74,16 +75,20 @@ class SimulatedTrajectories:
     def __init__(
         self,
         node: Dynamics,
-        commands: CommandInbox,
+        robot: SimulatedRobot,
         settings: TrajectorySettings,
         refuse: Callable[[str, HumansError], None],
         wake: Callable[[], None],
     ) -> None:
-        self._node, self._commands = node, commands
-        self._names = node.model.joint_names
-        self._follower = SimulatedFollower(commands, self._time, wake)
+        self._node, self._robot = node, robot
+        self._follower = SimulatedFollower(robot.commands, self._time, wake)
         self._goals = TrajectoryGoals(
-            node, settings, self._driven, refuse, lambda: node.stamp
+            node,
+            settings,
+            self._driven,
+            refuse,
+            lambda: node.stamp,
+            robot.settings.topic,
         )
 
     def _time(self) -> float:
@@ -99,7 +104,8 @@ class SimulatedTrajectories:
         self._follower.finish()
 
     def _driven(self) -> DrivenRobot:
-        node, commands, names = self._node, self._commands, self._names
+        node, robot, commands = self._node, self._robot, self._robot.commands
+        names = robot.settings.model.joint_names
         if node.failure:
             raise ConfigurationError(node.failure)
         if node.settings.lockstep and commands.heard:
@@ -111,7 +117,7 @@ class SimulatedTrajectories:
             return dict(zip(names, commands.last.tolist(), strict=True))
 
         def actual() -> Present:
-            joints = node.run.q[7 : node.model.nq].tolist()
+            joints = robot.configuration[7:].tolist()
             return Present(dict(zip(names, joints, strict=True)), self._time())
 
         return DrivenRobot(self._follower, set_points, actual)

@@ -14,7 +14,7 @@ import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from rclpy.action import ActionClient
 
-from humans_sim.applications.graphs import Graph
+from humans_sim.applications.graphs import Graph, Placing
 from humans_sim.control.walking import Velocity
 from humans_sim.core.errors import HumansError
 from humans_sim.nodes.common.compose import Flow, run_graph
@@ -137,6 +137,7 @@ def walk_trial(
     timeout: float = 600.0,
     check: bool = True,
     defer: Callable[[Leave], None] | None = None,
+    placing: Placing = Placing(),  # noqa: B008
 ) -> WalkOutcome:
     """Run a graph until a walk of some steps is over.
 
@@ -150,6 +151,7 @@ def walk_trial(
         timeout: wall time after which it is interrupted [s].
         check: count the messages of the graph's topics; that costs speed.
         defer: see :class:`~humans_sim.nodes.common.process.NodeProcess`.
+        placing: of the graph.
 
     Raises:
         HumansError: the graph cannot walk, or a node of it failed.
@@ -158,6 +160,10 @@ def walk_trial(
     if missing:
         raise HumansError(
             f"the graph {graph.name} cannot walk: it has no node {sorted(missing)[0]}"
+        )
+    if any(graph.namespaces):
+        raise HumansError(
+            f"the graph {graph.name} has several robots: send each its action walk"
         )
     arguments = list(overrides)
     run = None
@@ -172,7 +178,14 @@ def walk_trial(
         return callers[0]
 
     flows = run_graph(
-        graph, arguments, pages, timeout, check, further=[make], defer=defer
+        graph,
+        arguments,
+        pages,
+        timeout,
+        check,
+        further=[make],
+        defer=defer,
+        placing=placing,
     )
     written = run if run is not None and run.is_file() else None
     return _outcome(callers, written, flows)

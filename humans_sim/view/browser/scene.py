@@ -187,6 +187,17 @@ class Scene:
             self._meshes.append(handle)
         return frames
 
+    def beside(self, name: str, model: Model) -> Scene:
+        """Another body in this scene, by a name of its own."""
+        return Scene(
+            model,
+            ground=Ground.empty(),
+            axes=False,
+            page=self._page,
+            stage=f"{self._root}/{name}",
+            floor=False,
+        )
+
     def change_model(self, model: Model, q: np.ndarray) -> None:
         """Show another model in place of the one before."""
         with self.server.atomic():

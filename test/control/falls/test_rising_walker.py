@@ -69,6 +69,7 @@ def test_the_whole_way(khr1: hs.Model) -> None:
     assert robot.until(RiseState.GETTING_UP, FRONT).motion == "getup-front"
     robot.until(RiseState.STANDING, UPRIGHT)
     walks = robot.until(RiseState.WALKING, UPRIGHT)
+    assert not walks.walk.fallen  # the walk that fell is over
     np.testing.assert_allclose(walks.joints, robot.rising.walker.start()[7:], atol=0.05)
     begun = robot.t
     while robot.t < begun + 2.0:

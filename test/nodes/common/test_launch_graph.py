@@ -151,15 +151,25 @@ def test_every_graph_can_be_put_into_a_namespace(graph: str) -> None:
     """TF goes with it, and is shared where frames have a prefix."""
     apart = started(graph, namespace="robot1")
     shared = started(graph, namespace="/robot1", frame_prefix="robot1/")
-    for node in (*apart, *shared):
-        assert words(node._Node__node_namespace) == "/robot1"
-    remapped = [("/tf", "tf"), ("/tf_static", "tf_static")]
+    spaces = [f"/robot1/{own}".rstrip("/") for own in read_graph(graph).namespaces]
+    for nodes in (apart, shared):
+        assert [words(node._Node__node_namespace) for node in nodes] == spaces
+    remapped = [("/tf", "/robot1/tf"), ("/tf_static", "/robot1/tf_static")]
     for nodes, expected in ((apart, remapped), (shared, []), (started(graph), [])):
         for node in nodes:
             pairs = node._Node__remappings
             assert [(words(a), words(b)) for a, b in pairs] == expected
     with pytest.raises(hs.errors.ParameterError, match="a namespace is"):
         started(graph, namespace="robot 1")
+
+
+def test_robots_of_one_scene_have_prefixes() -> None:
+    """Nodes in a namespace have it before their frames, too; others have it not."""
+    for prefix in ("", "left/"):
+        for node in started("two-robots", frame_prefix=prefix):
+            space = words(node._Node__node_namespace).strip("/")
+            expected = prefix + (f"{space}/" if space else "")
+            assert parameters_of(node).get("frame_prefix", "") == expected
 
 
 @pytest.mark.parametrize("graph", ["walk", "simulate", "kondo", "carpus"])

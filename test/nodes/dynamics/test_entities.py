@@ -30,7 +30,7 @@ def scene(khr1: hs.Model) -> SceneSystem:
 @pytest.fixture(scope="module")
 def entities(khr1: hs.Model, scene: SceneSystem) -> Entities:
     """The entities of the scene."""
-    return Entities(khr1, scene, scene.ground)
+    return Entities([khr1.name], scene, scene.ground)
 
 
 @pytest.fixture

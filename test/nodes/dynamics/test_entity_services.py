@@ -40,9 +40,11 @@ class FakeNode:
             world="world",
             ground=ground,
             scene=None,
-            spawning_problem=lambda model: "",
+            spawning_problem=lambda: "",
             with_body=lambda body, pose: body,
         )
+        entity = SimpleNamespace(entity=model.name)
+        self.robots = [SimpleNamespace(settings=entity)]
         self._services: dict[str, tuple[Any, Callable[..., Any]]] = {}
         EntityServices(self)  # type: ignore[arg-type]
 

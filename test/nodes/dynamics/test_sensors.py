@@ -47,11 +47,11 @@ class Given:
 
 def readings(model: hs.Model, values: Mapping[str, Any]) -> tuple[Any, NodeSensors]:
     """What is read of a robot that stands locked, after some periods."""
-    sensors = NodeSensors.declare(Given(values), model, PERIOD)
+    (sensors,) = NodeSensors.declare(Given(values), [model], PERIOD)
     simulation = hs.Simulation(model, locked=["*"])
     assert isinstance(simulation.system, ModelSystem)
     run, soles = simulation.start(model.neutral()), Soles(simulation.system)
-    sensors.start(simulation.system)
+    sensors.start(simulation.system, simulation.system.robots[0])
     for k in range(4):
         run.advance(k * PERIOD)
         sample = run.sample()
@@ -94,7 +94,7 @@ def test_errors_and_covariances(khr1: hs.Model) -> None:
 def test_every_error_is_a_parameter(khr1: hs.Model) -> None:
     """All of them are declared, for unit and feet; the range is off unless given."""
     given = Given({})
-    NodeSensors.declare(given, khr1, PERIOD)
+    NodeSensors.declare(given, [khr1], PERIOD)
     for signal in ("imu.accelerometer", "imu.gyroscope", "feet.force", "feet.torque"):
         for error in ("noise", "bias", "bias_walk", "scale", "resolution", "range"):
             assert given.declared[f"{signal}.{error}"] == 0.0
