@@ -280,8 +280,8 @@ class GaitWalk(Controller):
         pin.centerOfMass(model.pin, data, state.q, state.v)
         assert self._body is not None
         gravity = float(np.linalg.norm(self._body.system.gravity))
-        rise = math.tan(self.cycle.settings.slope)
-        rate = math.sqrt(gravity / (planned_com[0, 2] - rise * planned_com[0, 0]))
+        above = planned_com[0, 2] - self.cycle.incline * planned_com[0, 0]
+        rate = math.sqrt(gravity / above)
         place = (np.array(data.com[0]) - self._origin - planned_com[0])[:2]
         return place + (np.array(data.vcom[0])[:2] - planned_com[1, :2]) / rate, rate
 
