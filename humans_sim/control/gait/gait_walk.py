@@ -268,6 +268,8 @@ class GaitWalk(Controller):
         strike = self.phase + left / self.cycle.period
         heading = self.cycle.path(strike).rotation[:2, :2]
         shift = heading.T @ shift
+        if self.cycle.settings.rise:  # from its tread, not from the foot that stands
+            shift[0] -= self._origin[0]
         outward = 1.0 if swing[0] == "l" else -1.0
         shift[0] = np.clip(shift[0], -_FORWARD, _FORWARD)
         shift[1] = outward * np.clip(outward * shift[1], -_INWARD, _OUTWARD)
