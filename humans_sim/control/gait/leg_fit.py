@@ -64,9 +64,8 @@ def normal_angles(phase: np.ndarray) -> np.ndarray:
 
 _CLEARANCE = 0.015
 """Least height of heel and toe in the air, away from landing and lift-off [m]."""
-_NOSE = 0.05
+_NOSE = 0.03
 """How far from the edge of a tread that height is kept, and becomes that of the next [m]."""
-_TRIP = 200.0
 STRIKE = math.radians(18.0)
 """Pitch of the foot at heel strike, toes up [rad]."""
 _STRAIGHT = math.radians(5.0)
@@ -318,13 +317,14 @@ class LegFit:
         return np.min([z - self._tread(x) for x, z in ends], axis=0)
 
     def _tread(self, x: np.ndarray) -> np.ndarray:
-        """Height of the treads (n,) [m], each from some way before to behind it."""
-        tread = 0.5 * self._stride
-        edges = riser(self._legs, tread) + tread * np.arange(2.0)
-        near, far = sorted(-math.copysign(way, self._climb) for way in (_NOSE, 2 * _NOSE))
-        corners = np.column_stack([edges + near, edges + far]).ravel()
-        heights = 0.5 * self._climb * np.array([0.0, 1.0, 1.0, 2.0])
-        return np.interp(x, corners, heights)
+        """Height that feet in the air keep: a line over the edges of treads (n,) [m]."""
+        legs, tread, rise = self._legs, 0.5 * self._stride, 0.5 * self._climb
+        edge = riser(legs, tread)
+        if rise > 0:
+            corners = [legs.toe, edge - _NOSE, edge + tread - _NOSE]
+        else:
+            corners = [edge + _NOSE, edge + tread + _NOSE, 2.0 * tread - legs.heel]
+        return np.interp(x, corners, [0.0, rise, 2.0 * rise])
 
     def _residuals(self, free: np.ndarray, *given: np.ndarray) -> np.ndarray:
         """Errors of the angles, what is out of reach, feet too low."""
@@ -340,8 +340,8 @@ class LegFit:
         bent = 5.0 * np.maximum(path.angles[1] - _LOADED, 0.0) * stands
         lowest = self.clearance(path)
         part = (phase - times.toe_off) / (1.0 - times.toe_off)
-        clearance = (_CLEARANCE + (0.02 if self._climb else 0)) * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
-        low = (_TRIP if self._climb else 20.0) * np.maximum(clearance - lowest, 0.0) * (part > 0)
+        clearance = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
+        low = 20.0 * np.maximum(clearance - lowest, 0.0) * (part > 0)
         rise = self._hip_height(free, phase, derivative=2) + self._limbs
         rise *= _EVEN / GRAVITY
         swing = self._swing(free)(phase, 2)[:, 0] / (GRAVITY * self._period**2)
