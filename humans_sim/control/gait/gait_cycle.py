@@ -23,11 +23,13 @@ import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
+from humans_sim.contact.geometry.solids import Box
 from humans_sim.control.gait.leg_fit import (
     LegFit,
     LegLengths,
     LegPath,
     StrideTimes,
+    riser,
     stride_time,
 )
 from humans_sim.core.errors import ParameterError
@@ -39,6 +41,10 @@ LONGEST = 0.76
 """Longest stride, in statures."""
 STEEPEST = math.radians(10.0)
 """Steepest slope for which a stride is made [rad]."""
+HIGHEST = 0.10
+"""Highest rise of a tread, up or down, for which a stride is made [m]."""
+_TREAD_WIDTH, _TREAD_THICKNESS = 2.0, 1.0
+"""Of the stairs of a stride [m]."""
 _SAMPLES = 80
 _PASSES = 8
 _DROP = 0.05
@@ -74,7 +80,7 @@ LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
 
 @dataclass(frozen=True)
 class GaitSettings:
-    """A walk on even ground, level or on a slope.
+    """A walk on level ground, on a slope or on stairs.
 
     Attributes:
         speed: level [m/s].
@@ -139,6 +145,7 @@ class GaitCycle:
     Attributes:
         period: of a stride [s].
         stride: its level length [m].
+        incline: of the ground, or of the line through the treads of stairs.
         legs: the left leg as it was fitted.
     """
 
@@ -165,6 +172,10 @@ class GaitCycle:
                 f"a slope is known up to {math.degrees(STEEPEST):g} degrees, "
                 f"not {math.degrees(settings.slope):g}"
             )
+        if not abs(settings.rise) <= HIGHEST:
+            raise ParameterError(
+                f"a rise is known up to {HIGHEST:g} m, not {settings.rise:g} m"
+            )
         if sum(map(bool, (settings.slope, settings.turn, settings.rise))) > 1:
             raise ParameterError("a stride has one of slope, turn and rise, not two")
         self.incline = math.tan(settings.slope) + 2.0 * settings.rise / self.stride
@@ -186,6 +197,24 @@ class GaitCycle:
         ahead, aside = chord * math.cos(turn / 2.0), chord * math.sin(turn / 2.0)
         place = np.array([ahead, aside, self.incline * ahead])
         return pin.SE3(pin.utils.rotate("z", turn), place)
+
+    def stairs(self, count: int) -> tuple[Box, ...]:
+        """The treads that the feet of the first ``count`` steps stand on.
+
+        They are a step long, their risers midway from the toes of a foot to the heel of
+        the next. Two more lie behind.
+        """
+        tread, rise = self.stride / 2.0, self.settings.rise
+        middle = riser(self.lengths, tread) - tread / 2.0
+        size = (tread, _TREAD_WIDTH, _TREAD_THICKNESS)
+        return tuple(
+            Box(
+                size,
+                (middle + k * tread, 0.0, k * rise - size[2] / 2),
+                name=f"tread_{k}",
+            )
+            for k in range(-2, count + 1)
+        )
 
     # What is wanted of feet, trunk and arms.
 
@@ -262,9 +291,7 @@ class GaitCycle:
         s, around = self.settings, 2.0 * np.pi * phase
         drop = _DROP * self.period
         stride = self.stride / math.cos(s.slope)
-        fit = LegFit(
-            self.lengths, s.times, stride, self.period, drop, s.slope, s.rise
-        )
+        fit = LegFit(self.lengths, s.times, stride, self.period, drop, s.slope, s.rise)
         air = (phase - s.times.toe_off) / (1.0 - s.times.toe_off)
         self._ahead = ease(np.clip(air, 0.0, 1.0))
         # Roll, pitch, yaw of the pelvis (n, 3) [rad].

@@ -65,7 +65,7 @@ def normal_angles(phase: np.ndarray) -> np.ndarray:
 _CLEARANCE = 0.015
 """Least height of heel and toe in the air, away from landing and lift-off [m]."""
 _NOSE = 0.03
-"""How far from the edge of a tread that height is kept, and becomes that of the next [m]."""
+"""How far from the edge of a tread a foot in the air is as high as the next [m]."""
 STRIKE = math.radians(18.0)
 """Pitch of the foot at heel strike, toes up [rad]."""
 _STRAIGHT = math.radians(5.0)
@@ -105,7 +105,7 @@ class StrideTimes:
 
 
 def riser(legs: LegLengths, tread: float) -> float:
-    """Way from a foot to the next riser, in the middle between two feet [m]."""
+    """Way from an ankle to the next riser, midway from toe to heel on treads [m]."""
     return 0.5 * (legs.toe + tread - legs.heel)
 
 
@@ -131,9 +131,9 @@ class LegFit:
 
     The heel comes down with ``drop`` as it lands [m a stride]. On a slope [rad], uphill
     above zero, paths of feet and height of the hips are along the ground and normal to
-    it, the way of the hips and the flexion of the hip are level and upright. On stairs a
-    step is a tread long and climbs ``rise`` [m], down below zero: feet land level, hips
-    go along the line through the treads.
+    it, the way of the hips and the flexion of the hip are level and upright. On
+    stairs a step is a tread long and climbs ``rise`` [m], down below zero: feet stand
+    level, hips go along the line through the treads.
     """
 
     def __init__(
@@ -310,14 +310,14 @@ class LegFit:
         return np.column_stack([ahead, -sine * pivot + cosine * legs.ankle])
 
     def clearance(self, path: LegPath) -> np.ndarray:
-        """Height of heel and toe above the ground, of the lower one (n,) [m]."""
+        """Height above the ground of heel or toe, the lower one (n,) [m]."""
         legs, axis = self._legs, np.array([np.cos(path.pitch), np.sin(path.pitch)])
         sole = path.ankle.T + legs.ankle * np.array([axis[1], -axis[0]])
         ends = (sole - legs.heel * axis, sole + legs.toe * axis)
         return np.min([z - self._tread(x) for x, z in ends], axis=0)
 
     def _tread(self, x: np.ndarray) -> np.ndarray:
-        """Height that feet in the air keep: a line over the edges of treads (n,) [m]."""
+        """Height that feet in the air keep: a line over the edges (n,) [m]."""
         legs, tread, rise = self._legs, 0.5 * self._stride, 0.5 * self._climb
         edge = riser(legs, tread)
         if rise > 0:
