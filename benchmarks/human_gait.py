@@ -81,7 +81,7 @@ def recorded(options: argparse.Namespace) -> np.ndarray:
 def foot_load(model: Model, run: hs.Run, side: str) -> np.ndarray:
     """Vertical force on a foot (n,) [N]."""
     names = [n for n in model.contact_names if n.startswith(side)]
-    rows = [run.table.names.index(name) for name in names]
+    rows = [k for k, n in enumerate(run.table.names) if n.split("/")[0] in names]
     return np.asarray(run.forces[:, rows, 0].sum(axis=1))
 
 

@@ -344,7 +344,9 @@ class GaitCycle:
         path = np.array([self.path(at - foot).act(place) for at, foot, place in rows])
         hip = path[:, 0] + self.stride * self._ahead
         beside = sign * path[:, 1] - self.settings.width / 2.0
-        return np.array([hip, beside, np.roll(out * np.sin(turn[:, 0]), first)])
+        climb = 2.0 * self.settings.rise / self.stride
+        lift = out * (np.sin(turn[:, 0]) + climb * np.sin(turn[:, 2]))
+        return np.array([hip, beside, np.roll(lift, first)])
 
     def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
         """Periodic centre of mass for a zero-moment point (n, 2) [m].
