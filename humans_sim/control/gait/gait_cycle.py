@@ -41,8 +41,8 @@ LONGEST = 0.76
 """Longest stride, in statures."""
 STEEPEST = math.radians(10.0)
 """Steepest slope for which a stride is made [rad]."""
-HIGHEST = 0.10
-"""Highest rise of a tread, up or down, for which a stride is made [m]."""
+RISES = (-0.05, 0.10)
+"""Rises of stairs from tread to tread for which a stride is made [m]."""
 _TREAD_WIDTH, _TREAD_THICKNESS = 2.0, 1.0
 """Of the stairs of a stride [m]."""
 _SAMPLES = 80
@@ -172,9 +172,10 @@ class GaitCycle:
                 f"a slope is known up to {math.degrees(STEEPEST):g} degrees, "
                 f"not {math.degrees(settings.slope):g}"
             )
-        if not abs(settings.rise) <= HIGHEST:
+        down, up = RISES
+        if not down <= settings.rise <= up:
             raise ParameterError(
-                f"a rise is known up to {HIGHEST:g} m, not {settings.rise:g} m"
+                f"a rise is known from {down:g} to {up:g} m, not {settings.rise:g} m"
             )
         if sum(map(bool, (settings.slope, settings.turn, settings.rise))) > 1:
             raise ParameterError("a stride has one of slope, turn and rise, not two")
