@@ -8,7 +8,8 @@ with the walk of a person: correlation r and rms [degrees]. A stride begins wher
 comes to bear load, by the contacts in the simulation, by the plates of the recording.
 Vertical forces are low-passed at 15 Hz, as those of force plates are; the largest one
 just after a strike ("strike") also as it is, in time steps of 1 ms. ``--slopes`` climbs
-[degrees], ``--turns`` walks on circles [rad/s], where the speed is that of the chord.
+[degrees], ``--turns`` walks on circles [rad/s], where the speed is that of the chord,
+``--rises`` on stairs whose treads are a step long [m].
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def recorded(options: argparse.Namespace) -> np.ndarray:
 def foot_load(model: Model, run: hs.Run, side: str) -> np.ndarray:
     """Vertical force on a foot (n,) [N]."""
     names = [n for n in model.contact_names if n.startswith(side)]
-    rows = [run.table.names.index(name) for name in names]
+    rows = [k for k, n in enumerate(run.table.names) if n.split("/")[0] in names]
     return np.asarray(run.forces[:, rows, 0].sum(axis=1))
 
 
@@ -128,6 +129,7 @@ def main() -> None:
     parser.add_argument("--speeds", type=float, nargs="+", default=[1.0])
     parser.add_argument("--slopes", type=float, nargs="+", default=[0.0])
     parser.add_argument("--turns", type=float, nargs="+", default=[0.0])
+    parser.add_argument("--rises", type=float, nargs="+", default=[0.0])
     parser.add_argument("--strides", type=float, default=10.5)
     parser.add_argument("--method", default="time_stepping")
     parser.add_argument("--static", type=Path)
@@ -147,17 +149,20 @@ def main() -> None:
     for name in ("rms [deg]", "knee stance, swing", "force / weight", "strike", "cost"):
         table.add_column(name)
     table.add_column("check")
-    walks = itertools.product(options.speeds, options.slopes, options.turns)
-    for speed, slope, turn in walks:
+    places = options.slopes, options.turns, options.rises
+    for speed, slope, turn, rise in itertools.product(options.speeds, *places):
         angle = math.radians(slope)
-        settings = GaitSettings(speed=speed, slope=angle, turn=turn)
-        walk = GaitWalk(GaitCycle(model, settings))
+        settings = GaitSettings(speed=speed, slope=angle, turn=turn, rise=rise)
+        cycle = GaitCycle(model, settings)
+        walk, ground = GaitWalk(cycle), hs.Ground.slope(angle)
+        if rise:
+            ground = hs.Ground(solids=cycle.stairs(math.ceil(2 * options.strides) + 1))
         simulation = hs.Simulation(
             model,
             hs.IdealTorque(model),
             walk,
             method=options.method,
-            ground=hs.Ground.slope(angle),
+            ground=ground,
             stands=True,
         )
         end = options.strides * walk.cycle.period
@@ -165,7 +170,7 @@ def main() -> None:
         try:
             run = simulation.run(*start, t_end=end, sampling_period=0.005)
         except hs.errors.SimulationError as error:
-            console.print(f"{speed} m/s, {slope} deg, {turn} rad/s: {error}")
+            console.print(f"{speed} m/s, {slope} deg, {turn} rad/s, {rise} m: {error}")
             continue
         summary = WalkSummary.of_run(run)
         found = [
@@ -184,7 +189,7 @@ def main() -> None:
             r = " ".join(f"{np.corrcoef(a, b)[0, 1]:.3f}" for a, b in pairs)
             rms = " ".join(f"{np.sqrt(np.mean((a - b) ** 2)):.1f}" for a, b in pairs)
             table.add_row(
-                f"{speed:g} m/s, {slope:g} deg, {turn:g} rad/s",
+                f"{speed:g} m/s, {slope:g} deg, {turn:g} rad/s, {rise:g} m",
                 f"{summary.speed:.3f}",
                 f"{len(found)}",
                 beside,

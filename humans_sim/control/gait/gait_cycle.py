@@ -23,11 +23,13 @@ import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
+from humans_sim.contact.geometry.solids import Box
 from humans_sim.control.gait.leg_fit import (
     LegFit,
     LegLengths,
     LegPath,
     StrideTimes,
+    riser,
     stride_time,
 )
 from humans_sim.core.errors import ParameterError
@@ -39,6 +41,10 @@ LONGEST = 0.76
 """Longest stride, in statures."""
 STEEPEST = math.radians(10.0)
 """Steepest slope for which a stride is made [rad]."""
+RISES = (-0.05, 0.10)
+"""Rises of stairs from tread to tread for which a stride is made [m]."""
+_TREAD_WIDTH, _TREAD_THICKNESS = 2.0, 1.0
+"""Of the stairs of a stride [m]."""
 _SAMPLES = 80
 _PASSES = 8
 _DROP = 0.05
@@ -74,12 +80,13 @@ LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
 
 @dataclass(frozen=True)
 class GaitSettings:
-    """A walk on even ground, level or on a slope.
+    """A walk on level ground, on a slope or on stairs.
 
     Attributes:
         speed: level [m/s].
         slope: of the ground along the way, uphill above zero [rad].
         turn: of the way, to the left above zero, on level ground [rad/s].
+        rise: of stairs from tread to tread, up above zero; a tread is a step long [m].
         width: between the middles of the feet [m].
         times: events of a foot; in fast walks the heel leaves earlier.
         zmp_strike: zero-moment point before the ankle as the other foot leaves [m].
@@ -95,6 +102,7 @@ class GaitSettings:
     speed: float = 1.0
     slope: float = 0.0
     turn: float = 0.0
+    rise: float = 0.0
     width: float = 0.13
     times: StrideTimes = StrideTimes()
     zmp_strike: float = 0.1
@@ -137,6 +145,7 @@ class GaitCycle:
     Attributes:
         period: of a stride [s].
         stride: its level length [m].
+        incline: of the ground, or of the line through the treads of stairs.
         legs: the left leg as it was fitted.
     """
 
@@ -163,9 +172,14 @@ class GaitCycle:
                 f"a slope is known up to {math.degrees(STEEPEST):g} degrees, "
                 f"not {math.degrees(settings.slope):g}"
             )
-        if settings.slope and settings.turn:
-            raise ParameterError("a stride turns on level ground: slope or turn is 0")
-        self._rise = math.tan(settings.slope)
+        down, up = RISES
+        if not down <= settings.rise <= up:
+            raise ParameterError(
+                f"a rise is known from {down:g} to {up:g} m, not {settings.rise:g} m"
+            )
+        if sum(map(bool, (settings.slope, settings.turn, settings.rise))) > 1:
+            raise ParameterError("a stride has one of slope, turn and rise, not two")
+        self.incline = math.tan(settings.slope) + 2.0 * settings.rise / self.stride
         self._index = {name: k for k, name in enumerate(model.joint_names)}
         for side in SIDES:
             for joint in LEG:
@@ -182,8 +196,26 @@ class GaitCycle:
         turn = self.settings.turn * self.period * phase
         chord = self.stride * phase * np.sinc(turn / (2.0 * np.pi))
         ahead, aside = chord * math.cos(turn / 2.0), chord * math.sin(turn / 2.0)
-        place = np.array([ahead, aside, self._rise * ahead])
+        place = np.array([ahead, aside, self.incline * ahead])
         return pin.SE3(pin.utils.rotate("z", turn), place)
+
+    def stairs(self, count: int) -> tuple[Box, ...]:
+        """The treads that the feet of the first ``count`` steps stand on.
+
+        They are a step long, their risers midway from the toes of a foot to the heel of
+        the next. Two more lie behind.
+        """
+        tread, rise = self.stride / 2.0, self.settings.rise
+        middle = riser(self.lengths, tread) - tread / 2.0
+        size = (tread, _TREAD_WIDTH, _TREAD_THICKNESS)
+        return tuple(
+            Box(
+                size,
+                (middle + k * tread, 0.0, k * rise - size[2] / 2),
+                name=f"tread_{k}",
+            )
+            for k in range(-2, count + 1)
+        )
 
     # What is wanted of feet, trunk and arms.
 
@@ -214,7 +246,7 @@ class GaitCycle:
         inward = half - s.zmp_inward
         knots = [both, heel_off, heel_off + _ROLL_OVER, 0.5]
         toe = self.lengths.toe - _TIP
-        back = _UPHILL * _COM_HEIGHT * self._stature * self._rise
+        back = _UPHILL * _COM_HEIGHT * self._stature * self.incline
         x = [s.zmp_strike - back, s.zmp_end - back, toe, toe]
         y = [inward, inward, half, half]  # toes bear in the middle
         phases, places = [], []
@@ -260,7 +292,7 @@ class GaitCycle:
         s, around = self.settings, 2.0 * np.pi * phase
         drop = _DROP * self.period
         stride = self.stride / math.cos(s.slope)
-        fit = LegFit(self.lengths, s.times, stride, self.period, drop, s.slope)
+        fit = LegFit(self.lengths, s.times, stride, self.period, drop, s.slope, s.rise)
         air = (phase - s.times.toe_off) / (1.0 - s.times.toe_off)
         self._ahead = ease(np.clip(air, 0.0, 1.0))
         # Roll, pitch, yaw of the pelvis (n, 3) [rad].
@@ -313,7 +345,9 @@ class GaitCycle:
         path = np.array([self.path(at - foot).act(place) for at, foot, place in rows])
         hip = path[:, 0] + self.stride * self._ahead
         beside = sign * path[:, 1] - self.settings.width / 2.0
-        return np.array([hip, beside, np.roll(out * np.sin(turn[:, 0]), first)])
+        climb = 2.0 * self.settings.rise / self.stride
+        lift = out * (np.sin(turn[:, 0]) + climb * np.sin(turn[:, 2]))
+        return np.array([hip, beside, np.roll(lift, first)])
 
     def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
         """Periodic centre of mass for a zero-moment point (n, 2) [m].
@@ -322,7 +356,7 @@ class GaitCycle:
         """
         first, second = (self._derivative(np.eye(_SAMPLES), k) for k in (1, 2))
         rise = second @ height
-        above = height - self._rise * zmp[:, 0]
+        above = height - self.incline * zmp[:, 0]
         stiffness = (rise - self._pin.gravity.linear[2]) / above
         # On axes that go along the way and turn with it: x + i y.
         turn = 1j * self.settings.turn
@@ -346,8 +380,8 @@ class GaitCycle:
         rotation = pin.utils.rotate("y", -legs.pitch[at])
         y = (1.0 if side == "l" else -1.0) * self.settings.width / 2.0
         stride = self.stride / math.cos(self.settings.slope)
-        x = legs.ankle[at, 0] - stride * ahead
-        ankle = np.array([x, y, legs.ankle[at, 1]])
+        x, z = legs.ankle[at] - ahead * np.array([stride, 2.0 * self.settings.rise])
+        ankle = np.array([x, y, z])
         ground = pin.SE3(pin.utils.rotate("y", -self.settings.slope), np.zeros(3))
         sole = pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
         return self.path(strike + ahead) * ground * sole
@@ -364,7 +398,7 @@ class GaitCycle:
             rotation = path.rotation @ pin.rpy.rpyToMatrix(*turn[k])
             at[:2] = path.act(np.append(base[k], 0.0))[:2]
             at[2] = self.legs.hip_height[k] / math.cos(self.settings.slope)
-            at[2] += self._rise * at[0] - self._hip[2]
+            at[2] += self.incline * at[0] - self._hip[2]
             at[3:7] = pin.Quaternion(rotation).coeffs()
             for side, shift in (("l", 0), ("r", _SAMPLES // 2)):
                 leg = angles[:, (k + shift) % _SAMPLES]
@@ -431,7 +465,7 @@ class GaitCycle:
         vector, turning, bend = (self._turn(within, k) * rate**k for k in range(3))
         rotation, right = pin.exp3(vector), pin.Jexp3(vector)
         q[3:7] = pin.Quaternion(path.rotation @ rotation).coeffs()
-        ahead = self.stride * rate * np.array([1.0, 0.0, self._rise])
+        ahead = self.stride * rate * np.array([1.0, 0.0, self.incline])
         linear = speed_on_path + np.cross(heading, place) + ahead
         change = self._place(within, 2) * rate**2
         change += np.cross(heading, linear + speed_on_path)
@@ -455,9 +489,9 @@ class GaitCycle:
             wrench = place.act(pin.Force(force))
             com[k] = pin.centerOfMass(model.pin, data, q)
             force, moment = wrench.linear, wrench.angular
-            x = -moment[1] / (force[2] - self._rise * force[0])
-            y = (moment[0] + self._rise * x * force[1]) / force[2]
-            zmp[k] = x, y, self._rise * x
+            x = -moment[1] / (force[2] - self.incline * force[0])
+            y = (moment[0] + self.incline * x * force[1]) / force[2]
+            zmp[k] = x, y, self.incline * x
         return self._on_path(com), self._on_path(zmp)[:, :2]
 
 

@@ -56,6 +56,9 @@ _SETTLING = 40.0
 down, it does not fall down."""
 _PLACE, _EASE = 0.95, 20.0
 """Share of the capture point's error that a step takes up; how fast [1/s]."""
+_TO_TREAD = 0.5
+"""Share of the way to its place on the tread that a step goes back: all of it
+overshoots, since the body has to follow."""
 _FIXED = 0.08
 """How long before a heel strike its place stays [s]."""
 _FORWARD, _INWARD, _OUTWARD = 0.3, 0.08, 0.3
@@ -76,7 +79,7 @@ _SHIFTED = 0.9
 
 
 class GaitWalk(Controller):
-    """Joint torques that walk a stride again and again, along x, up or down its slope.
+    """Joint torques that walk a stride again and again, along x, up or down.
 
     It starts in the middle of a stride, with :meth:`start` and :meth:`start_velocity`.
 
@@ -268,6 +271,8 @@ class GaitWalk(Controller):
         strike = self.phase + left / self.cycle.period
         heading = self.cycle.path(strike).rotation[:2, :2]
         shift = heading.T @ shift
+        if self.cycle.settings.rise:  # treads stay where they are
+            shift[0] -= _TO_TREAD * self._origin[0]
         outward = 1.0 if swing[0] == "l" else -1.0
         shift[0] = np.clip(shift[0], -_FORWARD, _FORWARD)
         shift[1] = outward * np.clip(outward * shift[1], -_INWARD, _OUTWARD)
@@ -280,8 +285,8 @@ class GaitWalk(Controller):
         pin.centerOfMass(model.pin, data, state.q, state.v)
         assert self._body is not None
         gravity = float(np.linalg.norm(self._body.system.gravity))
-        rise = math.tan(self.cycle.settings.slope)
-        rate = math.sqrt(gravity / (planned_com[0, 2] - rise * planned_com[0, 0]))
+        above = planned_com[0, 2] - self.cycle.incline * planned_com[0, 0]
+        rate = math.sqrt(gravity / above)
         place = (np.array(data.com[0]) - self._origin - planned_com[0])[:2]
         return place + (np.array(data.vcom[0])[:2] - planned_com[1, :2]) / rate, rate
 

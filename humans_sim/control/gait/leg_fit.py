@@ -64,6 +64,8 @@ def normal_angles(phase: np.ndarray) -> np.ndarray:
 
 _CLEARANCE = 0.015
 """Least height of heel and toe in the air, away from landing and lift-off [m]."""
+_NOSE = 0.03
+"""How far from the edge of a tread a foot in the air is as high as the next [m]."""
 STRIKE = math.radians(18.0)
 """Pitch of the foot at heel strike, toes up [rad]."""
 _STRAIGHT = math.radians(5.0)
@@ -102,6 +104,11 @@ class StrideTimes:
     toe_off: float = 0.62
 
 
+def riser(legs: LegLengths, tread: float) -> float:
+    """Way from an ankle to the next riser, midway from toe to heel on treads [m]."""
+    return 0.5 * (legs.toe + tread - legs.heel)
+
+
 class LegPath(NamedTuple):
     """A leg through a stride at n phases.
 
@@ -124,7 +131,9 @@ class LegFit:
 
     The heel comes down with ``drop`` as it lands [m a stride]. On a slope [rad], uphill
     above zero, paths of feet and height of the hips are along the ground and normal to
-    it, the way of the hips and the flexion of the hip are level and upright.
+    it, the way of the hips and the flexion of the hip are level and upright. On
+    stairs a step is a tread long and climbs ``rise`` [m], down below zero: feet stand
+    level, hips go along the line through the treads.
     """
 
     def __init__(
@@ -135,9 +144,11 @@ class LegFit:
         period: float,
         drop: float,
         slope: float = 0.0,
+        rise: float = 0.0,
     ) -> None:
         self._legs, self._times, self._stride = lengths, times, stride
         self._drop, self._period, self._slope = drop, period, slope
+        self._climb = 2.0 * rise
         tall = lengths.thigh + lengths.shank + lengths.ankle
         # Pitch at toe-off, its power in time; pitch, place forward and height of the
         # ankle at three phases in the air; height of the hips and its harmonics.
@@ -232,7 +243,8 @@ class LegFit:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The ankle from the hip: along the ground, and down to it (n,) [m]."""
         along = hip / math.cos(self._slope) + math.tan(self._slope) * height
-        return ankle[:, 0] - along, np.hypot(height + lift - ankle[:, 1], side)
+        up = height + lift + self._climb / self._stride * hip
+        return ankle[:, 0] - along, np.hypot(up - ankle[:, 1], side)
 
     def _hip_height(
         self, free: np.ndarray, phase: np.ndarray, derivative: int = 0
@@ -267,10 +279,11 @@ class LegFit:
         turning = times.toe_off - times.heel_off
         rates = (power * leave / turning, -2.0 * STRIKE / times.flat)
         ends = self._on_ground(np.array([leave, STRIKE]))
-        ends[1, 0] += self._stride
+        ends[1] += self._stride, self._climb
         slopes = self._moved(np.array([leave, STRIKE])) * np.array(rates)[:, None]
         slopes[1, 1] -= self._drop
-        middle = np.column_stack([self._stride * free[5:8], free[8:11]])
+        up = free[8:11] + self._climb * free[5:8]
+        middle = np.column_stack([self._stride * free[5:8], up])
         places = np.vstack([ends[0], middle, ends[1]])
         turns = [leave, *free[2:5], STRIKE]
         return CubicSpline(
@@ -296,6 +309,23 @@ class LegFit:
         ahead = pivot - cosine * pivot - sine * legs.ankle
         return np.column_stack([ahead, -sine * pivot + cosine * legs.ankle])
 
+    def clearance(self, path: LegPath) -> np.ndarray:
+        """Height above the ground of heel or toe, the lower one (n,) [m]."""
+        legs, axis = self._legs, np.array([np.cos(path.pitch), np.sin(path.pitch)])
+        sole = path.ankle.T + legs.ankle * np.array([axis[1], -axis[0]])
+        ends = (sole - legs.heel * axis, sole + legs.toe * axis)
+        return np.min([z - self._tread(x) for x, z in ends], axis=0)
+
+    def _tread(self, x: np.ndarray) -> np.ndarray:
+        """Height that feet in the air keep: a line over the edges (n,) [m]."""
+        legs, tread, rise = self._legs, 0.5 * self._stride, 0.5 * self._climb
+        edge = riser(legs, tread)
+        if rise > 0:
+            corners = [legs.toe, edge - _NOSE, edge + tread - _NOSE]
+        else:
+            corners = [edge + _NOSE, edge + tread + _NOSE, 2.0 * tread - legs.heel]
+        return np.interp(x, corners, [0.0, rise, 2.0 * rise])
+
     def _residuals(self, free: np.ndarray, *given: np.ndarray) -> np.ndarray:
         """Errors of the angles, what is out of reach, feet too low."""
         legs, times, (phase, hip, side, lift) = self._legs, self._times, given
@@ -308,9 +338,7 @@ class LegFit:
         over = 1000.0 * np.maximum(reach - longest, 0.0)
         stands = (phase > times.flat) & (phase < times.heel_off)
         bent = 5.0 * np.maximum(path.angles[1] - _LOADED, 0.0) * stands
-        sine, cosine = np.sin(path.pitch), np.cos(path.pitch)
-        sole = path.ankle[:, 1] - cosine * legs.ankle
-        lowest = np.minimum(sole - sine * legs.heel, sole + sine * legs.toe)
+        lowest = self.clearance(path)
         part = (phase - times.toe_off) / (1.0 - times.toe_off)
         clearance = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
         low = 20.0 * np.maximum(clearance - lowest, 0.0) * (part > 0)

@@ -101,5 +101,9 @@ def test_what_no_one_walks_is_refused(human: hs.Model, khr1: hs.Model) -> None:
     """Other legs, other speeds."""
     with pytest.raises(hs.HumansError, match="m/s"):
         GaitCycle(human, GaitSettings(speed=5.0))
+    with pytest.raises(hs.HumansError, match="rise"):
+        GaitCycle(human, GaitSettings(rise=0.3))
+    with pytest.raises(hs.HumansError, match="not two"):
+        GaitCycle(human, GaitSettings(rise=0.05, turn=0.4))
     with pytest.raises(hs.HumansError):
         GaitCycle(khr1)

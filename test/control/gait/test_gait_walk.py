@@ -116,6 +116,32 @@ def test_it_walks_on_a_slope(human: hs.Model, degrees: float) -> None:
     assert np.abs(above - above[0]).max() < 0.05
 
 
+@pytest.mark.study
+@pytest.mark.parametrize("rise", [-0.05, 0.1])
+def test_it_walks_on_stairs(human: hs.Model, rise: float) -> None:
+    """Four steps, each foot flat on a tread of its own, midway between the edges."""
+    cycle = hs.GaitCycle(human, hs.GaitSettings(rise=rise))
+    gait, tread = hs.GaitWalk(cycle), cycle.stride / 2.0
+    simulation = hs.Simulation(
+        human,
+        hs.IdealTorque(human),
+        gait,
+        ground=hs.Ground(solids=cycle.stairs(6)),
+        stands=True,
+    )
+    start = gait.start(), gait.start_velocity()
+    end = 2.3 * cycle.period
+    run = simulation.run(*start, t_end=end, sampling_period=0.01)
+    assert run.check() and gait.failures == 0
+    for step, side in enumerate("rlrl", start=1):
+        strike = gait.strikes[side][(step - 1) // 2]
+        at = int(np.searchsorted(run.t, strike + 0.2 * cycle.period))
+        sole = human.frame_pose(run.q[at], f"{side}_sole")
+        assert sole.translation[0] == pytest.approx(step * tread, abs=0.06)
+        assert sole.translation[2] == pytest.approx(step * rise, abs=1e-3)
+        assert np.abs(pin.log3(sole.rotation)[:2]).max() < 0.01
+
+
 def test_it_turns(turning: hs.GaitCycle) -> None:
     """Three steps to the left on a circle: check clean, heading and place follow it."""
     gait, run = walk(turning, END)
