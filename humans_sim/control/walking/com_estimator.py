@@ -15,6 +15,9 @@ A foot that lands shakes the joints, and their speeds say little for some period
 acceleration of the plan says how the centre of mass moves on; the measurement corrects
 it, less where a sole has just landed.
 
+Where no sole is loaded a body that was seen before flies: it turns as the IMU says, and
+its centre of mass falls freely, whatever the joints do.
+
 *Plan in the world.* A plan has a world of its own. The robot slips and drifts, so what
 is drawn or published of the plan is moved along with the foot that stands: heading and
 place on the floor.
@@ -145,6 +148,7 @@ class ComEstimator:
         corners = SolePair.of_model(model, settings).corners.values()
         edges = [(places.min(axis=0), places.max(axis=0)) for places in corners]
         self._least, self._edges = LOADED * weight, np.array(edges)
+        self._gravity = weight / model.mass
         tree = model.pin
         self._frames = [
             frame_index(tree, name) for name in (settings.left, settings.right)
@@ -157,6 +161,7 @@ class ComEstimator:
     def reset(self) -> None:
         """Forget what was seen."""
         self._last: np.ndarray | None = None
+        self._sensors: WalkSensors | None = None
         self._loaded: tuple[bool, ...] = (True, True)
         self._shaken = 0.0
 
@@ -197,6 +202,7 @@ class ComEstimator:
         if not any(loaded):
             return None
         self._move(sensors)
+        self._sensors = sensors
         seen, turn = body_over_soles(
             self._body,
             (self._poses, self._least, self._edges),
@@ -214,6 +220,27 @@ class ComEstimator:
             pin.SE3(attitude, seen[3]),
             seen[4],
             sensors.angular_velocity,
+        )
+
+    def in_flight(self, seen: BodyEstimate, sensors: WalkSensors) -> BodyEstimate:
+        """The body that no sole holds, a period after it was seen."""
+        assert self._sensors is not None
+        time, spin = self._period, sensors.angular_velocity
+        self._move(self._sensors._replace(attitude=seen.base.rotation))
+        velocity = seen.base_velocity + self._body[1]
+        com = seen.base.translation + self._body[0] + time * velocity
+        velocity[2] -= time * self._gravity
+        com[2] -= 0.5 * time**2 * self._gravity
+        attitude = seen.base.rotation @ pin.exp3(time * spin)
+        self._sensors = sensors._replace(attitude=attitude)
+        self._move(self._sensors)
+        self._last = np.array([com[:2], velocity[:2]])
+        return BodyEstimate(
+            Pendulum(com[:2], velocity[:2], seen.pendulum.zmp),
+            float(com[2]),
+            pin.SE3(attitude, com - self._body[0]),
+            velocity - self._body[1],
+            spin,
         )
 
     def _move(self, sensors: WalkSensors) -> None:

@@ -218,9 +218,9 @@ class Walker:
             return
         seen = self._estimator.estimate(plan, self._recovery.standing(sensors))
         if seen is None:
-            if self._seen is not None:
-                base = self._seen.base_after(self.period)
-                self._seen = self._seen._replace(base=base)
+            measured = sensors.joints is not None and sensors.joint_speeds is not None
+            if self._seen is not None and measured:
+                self._seen = self._estimator.in_flight(self._seen, sensors)
             return
         self._seen = seen
         pendulum = seen.pendulum

@@ -13,7 +13,13 @@ import humans_sim as hs
 from humans_sim.applications.walk_control import walking_robot
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking import SoleWrench, Velocity, Walker
-from humans_sim.control.walking.com_estimator import ComEstimator
+from humans_sim.control.walking.com_estimator import (
+    BodyEstimate,
+    ComEstimator,
+    WalkSensors,
+    body_centre,
+)
+from humans_sim.control.walking.preview import Pendulum
 from humans_sim.control.walking.walk import ScheduledCommand
 from humans_sim.results.records import Sample
 
@@ -101,6 +107,43 @@ def test_needs_joints_and_a_sole(khr1: hs.Model) -> None:
     bad = sensors._replace(joints=np.full(17, math.nan))
     with pytest.raises(hs.errors.ParameterError, match="finite"):
         walker.tick(0.02, bad)
+
+
+def test_a_body_that_no_sole_holds_flies(khr1: hs.Model) -> None:
+    """Thrown with its joints moving, it is seen where it is a tenth of a second on."""
+    walker, period = Walker(khr1), 0.01
+    q, v = walker.start(), np.zeros(khr1.nv)
+    v[:6] = (0.4, -0.2, 0.3, 0.5, -1.0, 2.0)
+    v[6:] = np.random.default_rng(3).uniform(-5.0, 5.0, khr1.nv - 6)
+    stepper = hs.Simulation(
+        khr1, ground=hs.Ground.empty(), method="time_stepping"
+    ).start(q, v)
+    weight = walker.pattern.weight
+    half = SoleWrench(np.array([0.0, 0.0, 0.5 * weight]), np.zeros(3))
+
+    def truth() -> tuple[BodyEstimate, WalkSensors]:
+        q, v = stepper.q.copy(), stepper.v.copy()
+        com, base = body_centre(khr1, q, v), pin.XYZQUATToSE3(q[:7])
+        spin, pendulum = v[3:6], Pendulum(com.position[:2], com.velocity[:2], q[:2])
+        sensors = WalkSensors(base.rotation, spin, half, half, q[7:], v[6:])
+        velocity = base.rotation @ v[:3]
+        return BodyEstimate(pendulum, com.position[2], base, velocity, spin), sensors
+
+    body, sensors = truth()
+    estimator = ComEstimator(khr1, walker.settings, period, weight)
+    assert estimator.estimate(walker.tick(0.0).plan, sensors) is not None
+    for k in range(10):
+        stepper.advance((k + 1) * period)
+        real, sensors = truth()
+        body = estimator.in_flight(body, sensors)
+    away = body.base.inverse() * real.base
+    assert np.linalg.norm(away.translation) < 2e-4
+    assert np.linalg.norm(pin.log3(away.rotation)) < 0.02
+    assert abs(body.height - real.height) < 1e-4
+    np.testing.assert_allclose(
+        body.pendulum.velocity, real.pendulum.velocity, atol=2e-3
+    )
+    np.testing.assert_allclose(body.base_velocity, real.base_velocity, atol=2e-3)
 
 
 @pytest.mark.parametrize("landed", [False, True])
