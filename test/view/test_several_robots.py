@@ -139,9 +139,10 @@ def test_both_are_in_scene_files(pair: hs.Run, khr1: hs.Model, tmp_path: Path) -
     """A foot of each is where the model has it."""
     file = Glb(hs.animate(pair, tmp_path / "pair.glb").read_bytes())
     for k in (0, len(pair.t) - 1):
+        poses = file.poses(k)
         for space, q in postures(pair, k).items():
             foot = khr1.frame_pose(q, LINK).translation
-            got = file.poses(k)[f"{space}{LINK}"][:3, 3]
+            got = poses[f"{space}{LINK}"][:3, 3]
             assert got == pytest.approx(Y_UP @ foot, abs=1e-5)
 
 
