@@ -41,8 +41,8 @@ from humans_sim.core.errors import RunFileError
 from humans_sim.models.legs import tag_of
 from humans_sim.models.model import JointMemory, Model
 from humans_sim.models.points import frame_index
-from humans_sim.results.export import has_free_base
-from humans_sim.results.record import recorded_ground, recorded_model, sound_record
+from humans_sim.results.record import recorded_ground, sound_record
+from humans_sim.results.run_robots import RunRobot, run_robots
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -82,28 +82,6 @@ class _Part(NamedTuple):
     link: str = ""
 
 
-class _Robot(NamedTuple):
-    """A robot of a run: before its names, its model, its first coordinate."""
-
-    prefix: str
-    model: Model
-    start: int
-
-
-def _robots(run: Run, bodies: int) -> list[_Robot]:
-    """The robots of a run; further ones come after the bodies."""
-    if not has_free_base(run):
-        return []
-    robots = [_Robot("", recorded_model(run.info), 0)]
-    start = robots[0].model.nq + 7 * bodies
-    with sound_record("its robots"):
-        for record in run.info.get("robots", ()):
-            model = recorded_model({"model": record["model"]})
-            robots.append(_Robot(f"{record['name']}/", model, start))
-            start += model.nq
-    return robots
-
-
 def deepest_overlap(run: Run) -> Overlap | None:
     """The deepest overlap of all samples; None where nothing could overlap.
 
@@ -114,7 +92,7 @@ def deepest_overlap(run: Run) -> Overlap | None:
     if "joints" in run.info or (with_bodies and "solids" not in run.info):
         return None  # rolling surfaces, which are no solids
     bodies = len(run.info.get("bodies", ()))
-    robots = _robots(run, bodies)
+    robots = run_robots(run)
     if not robots and not with_bodies:
         return None
     parts, joints = _parts(robots, run)
@@ -135,11 +113,11 @@ def deepest_overlap(run: Run) -> Overlap | None:
     return search.worst._replace(left_out=sum(map(len, left_out)))
 
 
-def _parts(robots: Sequence[_Robot], run: Run) -> tuple[list[_Part], list[list[int]]]:
+def _parts(robots: Sequence[RunRobot], run: Run) -> tuple[list[_Part], list[list[int]]]:
     """Solids of links, then of bodies; joints of each robot in the order of poses."""
     info, parts, every = run.info, list[_Part](), list[list[int]]()
     count = 0
-    for k, (prefix, model, _) in enumerate(robots):
+    for k, (prefix, model, *_) in enumerate(robots):
         links = link_solids(model, _tags(prefix, model, run))
         joints = sorted({link.joint for link in links.values()})
         rolling: set[int] = set()
@@ -190,7 +168,7 @@ def _left_out(model: Model) -> _Pairs:
 
 
 def _partners(
-    parts: Sequence[_Part], robots: Sequence[_Robot], left_out: Sequence[_Pairs]
+    parts: Sequence[_Part], robots: Sequence[RunRobot], left_out: Sequence[_Pairs]
 ) -> list[list[int]]:
     """Parts after each one that are looked at with it."""
     apart = [
@@ -219,7 +197,7 @@ def _body(record: Any, pose: int) -> _Part:
 
 
 def _blocks(
-    run: Run, robots: Sequence[_Robot], joints: Sequence[Sequence[int]], bodies: int
+    run: Run, robots: Sequence[RunRobot], joints: Sequence[Sequence[int]], bodies: int
 ) -> Iterator[tuple[int, np.ndarray]]:
     """First row and poses of joints, then of bodies (n, m, 3, 4), by blocks."""
     data = [robot.model.data() for robot in robots]
@@ -234,8 +212,7 @@ def _blocks(
             for robot, own, memory, used in zip(
                 robots, data, memories, joints, strict=True
             ):
-                end = robot.start + robot.model.nq
-                every = np.ascontiguousarray(run.q[start:stop, robot.start : end])
+                every = np.ascontiguousarray(run.q[start:stop, robot.q])
                 for k, q in enumerate(every):
                     pin.forwardKinematics(robot.model.pin, own, q)
                     memory.read_poses(poses[k, first : first + len(used)])

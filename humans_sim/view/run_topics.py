@@ -20,6 +20,9 @@ Foxglove and RViz draw all of it without a plug-in and without files of meshes:
 ``/ground_contacts`` (humans_msgs/msg/ContactStates)
     Contact points and soles, in the world.
 
+*Further robots* of a scene: the topics of a robot in the namespace of its name, with
+``joint_states`` and ``odom``; its frames begin with the name, too (``robot2/l_foot``).
+
 *Reconstructions*: the person as of a run, its base on ``/odom``, its joints on
 ``/joints/<name>``, and
 
@@ -42,10 +45,10 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK
-from humans_sim.models.links import LinkTree
+from humans_sim.models.links import LinkPose, LinkTree
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.results.export import has_free_base, joint_topics
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.record import recorded_ground
 from humans_sim.results.ros_files import (
     AT_REST,
     DELETE,
@@ -58,6 +61,7 @@ from humans_sim.results.ros_files import (
     Stamp,
     contact_states,
     head,
+    joint_state,
     link_transform,
     marker_message,
     odometry_message,
@@ -67,6 +71,7 @@ from humans_sim.results.ros_files import (
     stamped,
 )
 from humans_sim.results.run import Run, body_poses
+from humans_sim.results.run_robots import RunRobot, run_robots
 from humans_sim.view.browser.bodies_page import COLOURS
 from humans_sim.view.browser.replay import RunContacts
 from humans_sim.view.browser.scene import FORCE_COLOUR
@@ -109,22 +114,62 @@ def run_topics(run: Run) -> RosTopics:
 
 
 def _topics(run: Run) -> RosTopics:
-    model, ground = recorded_model(run.info), recorded_ground(run.info)
-    latched, sampled = body_topics(model, run.q)
+    ground = recorded_ground(run.info)
+    latched: dict[str, tuple[str, Message]] = {}
+    sampled: dict[str, tuple[str, MessageMaker]] = {}
+    fixed, moving = [], []
+    for robot in run_robots(run):
+        once, often = _robot_topics(run, robot, ground)
+        fixed.append(once.pop("/tf_static")[1])
+        moving.append(often.pop("/tf")[1])
+        space = f"/{robot.prefix}"
+        latched |= {space + topic[1:]: own for topic, own in once.items()}
+        sampled |= {space + topic[1:]: own for topic, own in often.items()}
+    latched["/tf_static"] = TF, _transforms(fixed)
+    sampled["/tf"] = (
+        TF,
+        lambda k, stamp: _transforms([make(k, stamp) for make in moving]),
+    )
     boxes = [box_marker(k, box) for k, box in enumerate(drawn_boxes(ground))]
     if "bodies" in run.info:
         sampled["/scene"] = MARKERS, _bodies(run, boxes)
     else:
         latched["/scene"] = MARKERS, {"markers": boxes}
-    contacts = _contacts(run, model, ground)
+    if terrain_of(ground):
+        latched["/terrain"] = MARKERS, {"markers": terrain_markers(ground)}
+    return RosTopics(latched, sampled)
+
+
+def _transforms(messages: Sequence[Message]) -> Message:
+    """One message of all."""
+    return {"transforms": [part for own in messages for part in own["transforms"]]}
+
+
+def _robot_topics(
+    run: Run, robot: RunRobot, ground: Ground
+) -> tuple[dict[str, tuple[str, Message]], dict[str, tuple[str, MessageMaker]]]:
+    """Topics of one robot, without its namespace: sent once, and of each sample."""
+    model, q, v = robot.model, run.q[:, robot.q], run.v[:, robot.v]
+    latched, sampled = body_topics(model, q, robot.prefix)
+    if robot.prefix:  # a run's own topics are those of the first one
+        base, torques = robot.prefix + BASE_LINK, run.torques[:, robot.v]
+        sampled["/odom"] = (
+            "nav_msgs/Odometry",
+            lambda k, stamp: odometry_message(stamp, q[k], v[k], base=base),
+        )
+        sampled["/joint_states"] = (
+            "sensor_msgs/JointState",
+            lambda k, stamp: joint_state(
+                stamp, model.joint_names, q[k, 7:], v[k, 6:], torques[k, 6:]
+            ),
+        )
+    contacts = _contacts(run, robot, ground)
     if contacts is not None:
         sampled["/walk_markers"] = MARKERS, _balance(contacts)
         sampled["/contact_markers"] = MARKERS, _forces(contacts)
         if contacts.soles is not None:
             sampled["/ground_contacts"] = CONTACTS, partial(_touching, contacts)
-    if terrain_of(ground):
-        latched["/terrain"] = MARKERS, {"markers": terrain_markers(ground)}
-    return RosTopics(latched, sampled)
+    return latched, sampled
 
 
 def _touching(contacts: RunContacts, k: int, stamp: Stamp) -> Message:
@@ -135,15 +180,16 @@ def _touching(contacts: RunContacts, k: int, stamp: Stamp) -> Message:
     return contact_states(head(stamp, WORLD), contacts.soles, points, loads)
 
 
-def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
-    """Where the biped touches; None where a scene of bodies is not known enough."""
-    if run.position_names[7 : model.nq] != model.joint_names:
+def _contacts(run: Run, robot: RunRobot, ground: Ground) -> RunContacts | None:
+    """Where a biped touches; None where a scene of bodies is not known enough."""
+    model = robot.model
+    if not robot.prefix and run.position_names[7 : model.nq] != model.joint_names:
         name = str(run.info.get("system", "run"))
         raise ParameterError(
             f"the run of {name} has other joints than the model {model.name}"
         )
     try:
-        return RunContacts(run, model, ground)
+        return RunContacts(run, robot, ground)
     except ParameterError:
         if "bodies" in run.info:
             return None
@@ -151,34 +197,38 @@ def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
 
 
 def body_topics(
-    model: Model, q: np.ndarray
+    model: Model, q: np.ndarray, prefix: str = ""
 ) -> tuple[dict[str, tuple[str, Message]], dict[str, tuple[str, MessageMaker]]]:
-    """Topics of a model: sent once, and of each configuration (n, nq or more)."""
+    """Topics of a model: sent once, and of each configuration (n, nq).
+
+    Names of its frames begin with ``prefix``.
+    """
     links = LinkTree(model)
-    fixed = [
-        link_transform(stamp_of(0), parent, child, pin.SE3ToXYZQUAT(pose))
-        for parent, child, pose in links.fixed()
-    ]
+
+    def transforms(stamp: Stamp, poses: Sequence[LinkPose]) -> list[Message]:
+        return [
+            link_transform(
+                stamp, prefix + parent, prefix + child, pin.SE3ToXYZQUAT(pose)
+            )
+            for parent, child, pose in poses
+        ]
+
     names, shapes = link_names(model), []
     for n, solid in enumerate(solids(model)):
         corners, frame = np.asarray(solid.mesh.triangles), names[solid.joint]
-        marker = _triangles("robot", n, corners, solid.colour, frame)
+        marker = _triangles("robot", n, corners, solid.colour, prefix + frame)
         place = pin.SE3ToXYZQUAT(solid.placement)
         shapes.append(marker | {"pose": place, "frame_locked": True})
     latched: dict[str, tuple[str, Message]] = {
         "/robot_description": ("std_msgs/String", {"data": model.urdf()}),
-        "/tf_static": (TF, {"transforms": fixed}),
+        "/tf_static": (TF, {"transforms": transforms(stamp_of(0), links.fixed())}),
         "/robot_markers": (MARKERS, {"markers": shapes}),
     }
 
     def moving(k: int, stamp: Stamp) -> Message:
-        posture = np.ascontiguousarray(q[k, : model.nq])
-        frames = [link_transform(stamp, WORLD, BASE_LINK, posture)]
-        frames += [
-            link_transform(stamp, parent, child, pin.SE3ToXYZQUAT(pose))
-            for parent, child, pose in links.moving(posture)
-        ]
-        return {"transforms": frames}
+        posture = np.ascontiguousarray(q[k])
+        base = link_transform(stamp, WORLD, prefix + BASE_LINK, posture)
+        return {"transforms": [base, *transforms(stamp, links.moving(posture))]}
 
     return latched, {"/tf": (TF, moving)}
 
@@ -242,13 +292,14 @@ def _bodies(run: Run, boxes: list[Message]) -> MessageMaker:
 
 
 def _balance(contacts: RunContacts) -> MessageMaker:
-    model, postures, weight = contacts.model, contacts.run.q, contacts.weight
+    model, weight = contacts.robot.model, contacts.weight
+    postures = contacts.run.q[:, contacts.robot.q]
     size = body_height(model)
     scale = np.array([_LINE * size, 0.0, 0.0])
     edge = marker_message("support", 0, MarkerType.LINE_STRIP, rgb(_SUPPORT), scale)
 
     def message(k: int, stamp: Stamp) -> Message:
-        com = model.com(np.ascontiguousarray(postures[k, : model.nq]))
+        com = model.com(np.ascontiguousarray(postures[k]))
         touches = contacts.touches(k)
         pressure, support = None, np.zeros((0, 3))
         if touches is not None:
@@ -278,7 +329,7 @@ def _dot(
 
 
 def _forces(contacts: RunContacts) -> MessageMaker:
-    size = body_height(contacts.model)
+    size = body_height(contacts.robot.model)
     thick = _SHAFT * size
     scale = np.array([thick, 2.5 * thick, 5.0 * thick])
     arrow = marker_message("forces", 0, MarkerType.ARROW, rgb(FORCE_COLOUR), scale)

@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.results.record import recorded_ground, recorded_model, sound_record
+from humans_sim.results.record import recorded_ground, sound_record
 from humans_sim.results.run import Run, body_poses
+from humans_sim.results.run_robots import RunRobot, run_robots
 from humans_sim.view.browser.scene import (
     FLOOR_COLOURS,
     STAGE,
@@ -196,13 +197,15 @@ class BodiesView(PageView):
         shapes = body_meshes(run.info)
         self._run, self._poses = run, body_poses(run)
         super().__init__(str(run.info.get("system", "scene")), **place)
-        robot = recorded_model(run.info) if "model" in run.info else None
-        self._first = robot.nq if robot else 0
-        self._robot: Scene | None = None
-        if robot is not None:
-            ground = recorded_ground(run.info)
-            self._robot = Scene(robot, ground=ground, axes=False, page=self._page)
-        else:
+        self._robots: list[tuple[RunRobot, Scene]] = []
+        for robot in run_robots(run):
+            if self._robots:
+                drawn = self._robots[0][1].beside(robot.prefix.strip("/"), robot.model)
+            else:
+                ground = recorded_ground(run.info)
+                drawn = Scene(robot.model, ground=ground, axes=False, page=self._page)
+            self._robots.append((robot, drawn))
+        if not self._robots:
             _floor(self.server, run, shapes)
         scene = self.server.scene
         self._bodies = [
@@ -210,12 +213,7 @@ class BodiesView(PageView):
             for k, shape in enumerate(shapes)
         ]
         self._time = scene.add_label(f"{STAGE}/time", "")
-        places, radii = body_balls(shapes, self._poses)
-        low, high = (places - radii).min(axis=(0, 1)), (places + radii).max(axis=(0, 1))
-        if robot is not None:
-            reach = float(radii.max())
-            low = np.minimum(low, run.q[:, :3].min(axis=0) - reach)
-            high = np.maximum(high, run.q[:, :3].max(axis=0) + reach)
+        low, high = self._bounds(shapes)
         centre, size = (low + high) / 2, float(np.linalg.norm(high - low)) / 1.5
         self._time.position = centre + np.array([0.0, 0.0, 0.45 * size])
         set_camera(self.server, centre, centre + _FAR * size * _SIGHT)
@@ -223,14 +221,27 @@ class BodiesView(PageView):
 
     def show(self, k: int) -> None:
         """Show a sample."""
-        q = self._run.q[k]
-        if self._robot is not None:
-            self._robot.show(q[: self._first])
+        for robot, drawn in self._robots:
+            drawn.show(self._run.q[k, robot.q])
         with self.server.atomic():
             for handle, row in zip(self._bodies, self._poses[k], strict=True):
                 handle.position = row[:3]
                 handle.wxyz = row[[6, 3, 4, 5]]
             self._time.text = f"{self._run.t[k]:.2f} s"
+
+    def _bounds(self, shapes: Sequence[trimesh.Trimesh]) -> np.ndarray:
+        """Lowest and highest corner of what is seen in the whole run (2, 3) [m]."""
+        seen = []
+        if shapes:
+            places, radii = body_balls(shapes, self._poses)
+            seen += [
+                (places - radii).min(axis=(0, 1)),
+                (places + radii).max(axis=(0, 1)),
+            ]
+        for robot, drawn in self._robots:
+            bases, reach = self._run.q[:, robot.q][:, :3], drawn.size / 2
+            seen += [bases.min(axis=0) - reach, bases.max(axis=0) + reach]
+        return np.array([np.min(seen, axis=0), np.max(seen, axis=0)])
 
 
 def _floor(

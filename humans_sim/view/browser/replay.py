@@ -8,6 +8,8 @@ scene that the run names, as in the simulation itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground
@@ -26,6 +28,7 @@ from humans_sim.results.record import (
 )
 from humans_sim.results.records import POINT, Sample
 from humans_sim.results.run import Run
+from humans_sim.results.run_robots import RunRobot
 from humans_sim.soft.ground.footprints import Footprints, GroundHistory, ground_history
 from humans_sim.soft.packed_numbers import CoatTracks
 from humans_sim.view.browser.scene_layers import RunCables, body_height
@@ -33,10 +36,12 @@ from humans_sim.view.browser.touches import Touches
 
 
 class RunContacts:
-    """Contacts of the biped of a run, a sample at a time.
+    """Contacts of a biped of a run, a sample at a time.
 
     Args:
-        run: of a biped, alone or among free bodies.
+        run: of bipeds, alone or among free bodies.
+        robot: the biped.
+        ground: its scene.
 
     Attributes:
         soles: names, links and surfaces of the contacts; None where there are none.
@@ -46,28 +51,29 @@ class RunContacts:
         RunFileError: what is recorded of the scene is damaged.
     """
 
-    def __init__(self, run: Run, model: Model, ground: Ground) -> None:
-        self.run, self.model = run, model
-        system = _system(run, model, ground)
+    def __init__(self, run: Run, robot: RunRobot, ground: Ground) -> None:
+        self.run, self.robot = run, robot
+        contacts = robot.contacts(run)
+        system = _system(run, robot, contacts, ground)
         self.soles = None if system is None else Soles(system)
         known = [] if system is None else system.contacts.names
-        self._columns = [run.table.names.index(name) for name in known]
+        self._columns = [contacts[name] for name in known]
         self._moments = bool(ground.rolling or ground.torsional)
 
     @property
     def weight(self) -> float:
         """Of the model [N]."""
-        return float(self.model.mass * GRAVITY)
+        return float(self.robot.model.mass * GRAVITY)
 
     def sample(self, k: int) -> Sample:
         """A sample; forces that a failed simulation did not find are zero."""
-        run, columns = self.run, self._columns
+        run, robot, columns = self.run, self.robot, self._columns
         return Sample(
             float(run.t[k]),
-            np.ascontiguousarray(run.q[k]),
-            np.ascontiguousarray(run.v[k]),
+            np.ascontiguousarray(run.q[k, robot.q]),
+            np.ascontiguousarray(run.v[k, robot.v]),
             run.z[k],
-            run.torques[k],
+            run.torques[k, robot.v],
             run.contacts[k, columns],
             np.nan_to_num(run.forces[k, columns]),
             run.gaps[k, columns],
@@ -100,23 +106,27 @@ class RunContacts:
         return Touches.of_points(self.soles, points)
 
 
-def _system(run: Run, model: Model, ground: Ground) -> ModelSystem | None:
+def _system(
+    run: Run, robot: RunRobot, contacts: Mapping[str, int], ground: Ground
+) -> ModelSystem | None:
     """Model and scene again, as far as contact points go."""
-    rows = zip(run.table.names, run.table.kinds, strict=True)
+    model, kinds = robot.model, run.table.kinds
     body = recorded_features(run.info)
     own = set(() if body is None else body.names)
     names = [
         name
-        for name, kind in rows
-        if kind == POINT and (tag_of(name) in own or not link_of(name, run.info))
+        for name, column in contacts.items()
+        if kinds[column] == POINT
+        and (tag_of(name) in own or not link_of(name, run.info))
     ]
     if not names:
         return None
     points = list(dict.fromkeys(tag_of(name) for name in names))
     tags = [p for p in points if p not in own and p in model.tag_names]
     if set(points) <= {*tags, *own}:
-        radii = run.info.get("radii", {})
-        radii = {name: radius for name, radius in radii.items() if name in points}
+        known = run.info.get("radii", {})
+        named = {point: robot.prefix + point for point in points}
+        radii = {own: known[name] for own, name in named.items() if name in known}
         system = ModelSystem(
             model, ground, limits=False, contacts=tags, radii=radii, features=body
         )
@@ -162,7 +172,8 @@ class Replay:
             raise ParameterError(
                 f"the run of {name} has other joints than the model {self.model.name}"
             )
-        self.contacts = RunContacts(run, self.model, self.ground)
+        robot = RunRobot.first(self.model)
+        self.contacts = RunContacts(run, robot, self.ground)
         self._cables = RunCables(run, self.model)
         self._coat = CoatTracks(run.info)
         soft = (run.info.get("surface") or {}).get("history")

@@ -25,8 +25,9 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import atomic_stream, check_ending
 from humans_sim.models import Model
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.record import recorded_ground
 from humans_sim.results.run import Run, body_poses
+from humans_sim.results.run_robots import run_robots
 from humans_sim.soft.ground.footprints import GroundHistory
 from humans_sim.view.browser.bodies_page import body_meshes
 from humans_sim.view.browser.marker_layer import BALL
@@ -310,9 +311,18 @@ def _robot(model: Model, q: np.ndarray) -> tuple[list[SceneNode], dict[str, str]
 def _bodies_scene(run: Run, rows: np.ndarray, times: np.ndarray) -> MovingScene:
     nodes: list[SceneNode] = []
     names: dict[str, str] = {}
-    if "model" in run.info:
-        robot = recorded_model(run.info)
-        nodes, names = _robot(robot, run.q[rows, : robot.nq])
+    for robot in run_robots(run):
+        links, joints = _robot(robot.model, run.q[rows, robot.q])
+        first = len(nodes)
+        nodes += [
+            replace(
+                node,
+                name=robot.prefix + node.name,
+                parent=WORLD if node.parent == WORLD else first + node.parent,
+            )
+            for node in links
+        ]
+        names |= {robot.prefix + link: word for link, word in joints.items()}
     poses = body_poses(run)[rows]
     records = run.info["bodies"]
     for k, mesh in enumerate(body_meshes(run.info)):
