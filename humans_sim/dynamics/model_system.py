@@ -790,10 +790,12 @@ class ModelSystem:
             sample: of a simulation of the system.
             signs: of :meth:`link_contacts`.
         """
-        first = self._first_pair
+        first, none = self._first_pair, tuple(np.zeros((0, 3)) for _ in range(5))
+        if not len(self.pairs):
+            return none
         closed = (sample.contacts != 0) & (signs != 0)
         if not closed[first:].any():
-            return tuple(np.zeros((0, 3)) for _ in range(5))
+            return none
         pin.forwardKinematics(self._pin, self._data, sample.q, sample.v)
         slots, (at, normal, speed) = self.pairs.bearing(self._data, closed[first:])
         forces = sample.forces[first + slots]

@@ -123,7 +123,7 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
     spread = spread_of(factored, joined_rows(rows, groups[0]))
     free = free_motion(factored, force, v, h)
     prepared = (factored, spread, free)
-    return finish_bounded_step(prepared, v, h, rows, contacts, groups, guess)
+    return finish_bounded_step(prepared, v, h, rows, contacts, (groups, guess))
 
 
 @kernel
@@ -137,9 +137,13 @@ def joined_rows(rows, extra):
 
 
 @kernel
-def finish_bounded_step(prepared, v, h, rows, contacts, groups, guess):
-    """The rest of :func:`take_bounded_step`, from factor, spread and free motion."""
+def finish_bounded_step(prepared, v, h, rows, contacts, limited):
+    """The rest of :func:`take_bounded_step`, from factor, spread and free motion.
+
+    Limited are the groups of rows, and the forces to start from.
+    """
     (factor, _, regular), (spread, delassus), free = prepared
+    groups, guess = limited
     which, _, restitution, tangents, _, _, mode = contacts
     extra, first, count, bound, length, contact, _ = groups
     k, m, nv = rows.shape[0], extra.shape[0], v.shape[0]

@@ -782,9 +782,9 @@ def model_step(tree, geometry, memory, start, applied, h):
         force = applied - bias - damping * v_start
         prepared = (factored, spread, free_motion(factored, force, v_start, h))
         if rubs:
-            guess = dragging[dry[6]]
+            limited = (dry, dragging[dry[6]])
             equations, impulses, residual, end, drags = finish_bounded_step(
-                prepared, v_start, h, rows, contacts, dry, guess
+                prepared, v_start, h, rows, contacts, limited
             )
             dragging[dry[6]] = drags
         else:
