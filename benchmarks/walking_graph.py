@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
@@ -119,7 +119,7 @@ def composed(further: Sequence[Callable[[Callable[[], None]], Any]]) -> None:
     """Run the graph in this process."""
     from humans_sim.nodes.common.compose import run_graph
 
-    graph = replace(GRAPH, nodes=NODES)
+    graph = GRAPH.only(*NODES)
     run_graph(graph, FAST, pages=False, seconds=TIMEOUT, further=further)
 
 

@@ -8,7 +8,6 @@ pure pursuit, and compares with the truth, which it does not steer by.
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from geometry_msgs.msg import Twist
@@ -95,7 +94,7 @@ def make(end):
     return followers[0]
 
 
-graph = replace(read_graph("walk"), nodes=("dynamics", "walk", "observer"))
+graph = read_graph("walk").only("dynamics", "walk", "observer")
 run_graph(graph, ["-p", "dynamics:real_time_factor:=0.0"], False, None, further=[make])
 follower = followers[0]
 length = float(np.linalg.norm(np.diff(PATH, axis=0), axis=1).sum())

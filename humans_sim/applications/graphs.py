@@ -41,6 +41,16 @@ class Graph:
     topics: dict[str, str]
     latched: frozenset[str]
 
+    def only(self, *kinds: str) -> Graph:
+        """With its nodes of these types alone."""
+        pairs = zip(self.nodes, self.namespaces, strict=True)
+        kept = [(kind, space) for kind, space in pairs if kind in kinds]
+        return replace(
+            self,
+            nodes=tuple(kind for kind, _ in kept),
+            namespaces=tuple(space for _, space in kept),
+        )
+
 
 def graph_names() -> list[str]:
     """Names of the graphs that come with the package."""
